@@ -32,7 +32,11 @@ from ucurve.analysis.ngrams.section import ngram_sections
 from ucurve.analysis.notebook import NotebookStudy
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.report.html import ReportSection
-from ucurve.analysis.scaling.section import accuracy_by_bits_sections, accuracy_scaling_sections, loss_scaling_sections
+from ucurve.analysis.scaling.section import (
+    accuracy_by_bits_sections,
+    accuracy_scaling_sections,
+    loss_scaling_sections,
+)
 from ucurve.analysis.shape.over_flops import flops_shape_sections
 from ucurve.analysis.shape.over_lines import line_shape_sections, size_shape_sections
 from ucurve.analysis.shape.section import read_shapes, shape_sections
@@ -67,5 +71,11 @@ def open_study(runs: str | Path | Iterable[str | Path], **settings: object) -> N
     checked = check(AnalyzeSettings, completed("analyze.yaml", {"runs": [*map(str, patterns)], **settings}))
     study = read_study(find_runs(checked.runs), checked)
     return NotebookStudy(
-        RunList(study.runs), study.scores, study.means, study.metrics, study.held_out, study.settings, study.user_tables
+        RunList(study.runs),
+        study.scores,
+        study.means,
+        study.metrics,
+        study.held_out,
+        study.settings,
+        study.user_tables,
     )

@@ -64,7 +64,9 @@ class NotebookStudy(Study):
     FLOPs and loss are made of, a sentence says so and they are empty.
     """
 
-    _linked: dict[tuple[str, str], BenchmarkScores] = field(default_factory=dict, init=False)  # by name and function
+    _linked: dict[tuple[str, str], BenchmarkScores] = field(
+        default_factory=dict, init=False
+    )  # by name and function
 
     def _repr_html_(self) -> str:
         return table_html(self.overview())
@@ -85,7 +87,9 @@ class NotebookStudy(Study):
             found.setdefault(str(run), {})[str(benchmark)] = float(accuracy)
         named = len(self._named) > 1
         texts = [
-            ", ".join(f"{f'{name} ' if named else ''}{value:.1%}" for name, value in found.get(run.label, {}).items())
+            ", ".join(
+                f"{f'{name} ' if named else ''}{value:.1%}" for name, value in found.get(run.label, {}).items()
+            )
             for run in self.runs
         ]
         benchmarks = [", ".join(found.get(run.label, {})) for run in self.runs]
@@ -129,7 +133,9 @@ class NotebookStudy(Study):
         """
         scored, look = self._with_checkpoints(benchmark, linking), look_of(self.runs, (color, dash), facet)
         if facet is not None and by != "run":
-            raise UserError(f"facet={facet!r} gives each level a panel of lines of runs: it needs by='run', not {by!r}")
+            raise UserError(
+                f"facet={facet!r} gives each level a panel of lines of runs: it needs by='run', not {by!r}"
+            )
         title = f"{scored.benchmark} (scored by {' and '.join(scored.scorers)}, ties counted {scored.ties_rule})"
         figure = self._curve_figure(scored, by, look)
         note = figure.with_reasons(figure.note)
@@ -211,9 +217,13 @@ class NotebookStudy(Study):
         if table.empty:
             return empty_chart("no run has training metrics with bits per byte, so there is no loss to draw")
         note = " ".join(["Loss in bits per byte.", *describe_unknown(self.runs)])
-        return page.draw(loss_figure(table, self.look), "Training curves", note).properties(title="Training curves")
+        return page.draw(loss_figure(table, self.look), "Training curves", note).properties(
+            title="Training curves"
+        )
 
-    def shapes(self, benchmark: str | None = None, linking: str | None = None, *, over: str = "tokens") -> pd.DataFrame:
+    def shapes(
+        self, benchmark: str | None = None, linking: str | None = None, *, over: str = "tokens"
+    ) -> pd.DataFrame:
         """Classify every curve: rising, falling, U-shaped, flat; one row a curve, those that dip first.
 
         ``p`` is of the test that names the shape and ``p_dip`` of the dip, both after Holm over the curves, and
@@ -355,7 +365,10 @@ class NotebookStudy(Study):
         return margin_table(self._histories(self.scored(benchmark, linking)), beyond)
 
     def tokens(
-        self, benchmark: str | None = None, pairs: Collection[int] | None = None, steps: Collection[int] | None = None
+        self,
+        benchmark: str | None = None,
+        pairs: Collection[int] | None = None,
+        steps: Collection[int] | None = None,
     ) -> pd.DataFrame:
         """List the tokens of pairs with their surprisal in bits at every checkpoint at which they were stored.
 
@@ -427,7 +440,9 @@ class NotebookStudy(Study):
             )
         return pd.concat(found, ignore_index=True)
 
-    def column_curves(self, column: str, benchmark: str | None = None, linking: str | None = None) -> pd.DataFrame:
+    def column_curves(
+        self, column: str, benchmark: str | None = None, linking: str | None = None
+    ) -> pd.DataFrame:
         """Return the curves for each value of a column of the pairs, as numbers.
 
         Examples:

@@ -24,7 +24,13 @@ from ucurve.analysis.plotting.style import readable, rounded_count
 from ucurve.analysis.report.html import FirstScreen
 from ucurve.analysis.shape.classify import NOT_TESTED, TURNS, Row
 from ucurve.analysis.shape.power import MOST_SEEDS
-from ucurve.analysis.shape.section import MOST_PICTURED, classified_curves, count_classes, draw_smoothed, read_shapes
+from ucurve.analysis.shape.section import (
+    MOST_PICTURED,
+    classified_curves,
+    count_classes,
+    draw_smoothed,
+    read_shapes,
+)
 from ucurve.analysis.shape.tables import SEEDS_ONLY, Shapes, unproven_turn
 from ucurve.analysis.summary import format_range, headline
 from ucurve.fields import format_count
@@ -111,7 +117,11 @@ def describe_turns(shapes: Shapes, histories: Sequence[History] = (), maker: str
         # Two pairs that turned wrong on the way down, the most wrong ones then; their cards are folded.
         lost = _find_lost(row, shapes, histories).to_dict("records")
         quoted = [f"pair {one['pair']}, “{one['good']}” and “{one['bad']}”" for one in lost]
-        yield f"{told} Turned wrong on the way down (the good sentence first): {'; '.join(quoted)}." if lost else told
+        yield (
+            f"{told} Turned wrong on the way down (the good sentence first): {'; '.join(quoted)}."
+            if lost
+            else told
+        )
         if lost:
             cards = Markup("").join(_lost_card(one, histories[one["history"]], maker) for one in lost)
             yield Markup("<details><summary>More on these pairs</summary>{}</details>").format(cards)
@@ -132,7 +142,9 @@ def _describe_turn(row: Row, shapes: Shapes, *, several: bool) -> str:
     name = readable(str(row["phenomenon"])) if row["phenomenon"] != "all" else "the overall curve"
     of_line = f" of {row['line']}" if several else ""
     verbs = ("falls", "comes back") if _turn_of(row) == "dip" else ("rises", "falls back")
-    own = shapes.curves[(shapes.curves["line"] == row["line"]) & (shapes.curves["phenomenon"] == row["phenomenon"])]
+    own = shapes.curves[
+        (shapes.curves["line"] == row["line"]) & (shapes.curves["phenomenon"] == row["phenomenon"])
+    ]
     untrained = own.loc[own["tokens"] == 0, "accuracy"]
     start = f" (untrained: {100 * untrained.iloc[0]:.0f} %)" if len(untrained) else ""
     name = f"{name[:1].upper()}{name[1:]}"
@@ -173,9 +185,9 @@ def _find_lost(row: Row, shapes: Shapes, histories: Sequence[History]) -> pd.Dat
     if changed.empty:
         return changed
     chosen = changed["phenomenon"].isin([row["phenomenon"]]) | (row["phenomenon"] == "all")
-    lost: pd.DataFrame = changed[chosen & (changed["before"] == "right") & (changed["now"] == "wrong")].drop_duplicates(
-        "pair"
-    )
+    lost: pd.DataFrame = changed[
+        chosen & (changed["before"] == "right") & (changed["now"] == "wrong")
+    ].drop_duplicates("pair")
     return lost.nsmallest(2, "margin")
 
 
@@ -203,9 +215,8 @@ def _describe_proof(row: Row) -> str:
 
 def _describe_doubt(row: Row) -> str:
     if row["class_these_pairs"] in TURNS and row["variation"] != SEEDS_ONLY:
-        return (
-            f"On these pairs it is shown for other seeds too ({row['class_these_pairs']}); for other pairs it is open."
-        )
+        shown = f"On these pairs it is shown for other seeds too ({row['class_these_pairs']})"
+        return f"{shown}; for other pairs it is open."
     advice = {1: "With one run nothing can be said of other seeds; train two more.",
               2: "With two seeds this is not shown beyond chance; a third seed helps most."}  # fmt: skip
     told = advice.get(row["runs"], f"This is not shown beyond chance; {_describe_need(row)}.")
@@ -240,7 +251,11 @@ def _describe_runs(study: Study) -> Iterator[str]:
     else:
         yield from map(_describe_line, lines.values())
     if elsewhere := sum(run.status == NOT_TRAINED_HERE for run in study.runs):
-        yield f"{elsewhere} models from elsewhere are scored." if elsewhere > 1 else "A model from elsewhere is scored."
+        yield (
+            f"{elsewhere} models from elsewhere are scored."
+            if elsewhere > 1
+            else "A model from elsewhere is scored."
+        )
     if running := sum(not run.has_ended for run in study.runs if run.status != NOT_TRAINED_HERE):
         yield f"{running} run{'s are' if running > 1 else ' is'} not finished."
     unscored = len({run.label for run in study.runs} - set(study.scores["run"].astype(str)))
@@ -275,7 +290,9 @@ def _describe_line(members: Sequence[Run]) -> str:
     objective = [] if facts.objective == "causal" else [f"objective={facts.objective}"]
     details = ", ".join([f"{facts.parameters['total']:,} parameters", *objective])
     model = f"{facts.model} ({details})"
-    checkpoints = f", with {len(first.saved)} checkpoints{' each' if len(members) > 1 else ''}" if first.saved else ""
+    checkpoints = (
+        f", with {len(first.saved)} checkpoints{' each' if len(members) > 1 else ''}" if first.saved else ""
+    )
     return (
         f"{count} of {model} on {format_count(facts.tokens_budget)} tokens of {facts.data}{passes}; "
         f"tokenizer {facts.tokenizer} ({facts.vocabulary:,} tokens); "
@@ -360,7 +377,11 @@ def _draw_classified(scored: BenchmarkScores, shapes: Shapes) -> Iterator[Drawin
         every = classes["phenomenon"].nunique()
         some = "" if every == len(drawn) else f", {len(drawn)} of {every}"
         yield _picture(
-            scored, "phenomena", f"Phenomena{some}: those that turn first, then in the order of learning", rows, figure
+            scored,
+            "phenomena",
+            f"Phenomena{some}: those that turn first, then in the order of learning",
+            rows,
+            figure,
         )
 
 

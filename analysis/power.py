@@ -100,7 +100,9 @@ def describe_power(scored: BenchmarkScores, shapes: Shapes, table: pd.DataFrame)
             f"{curves} curves."
         )
         yield from textwrap.wrap(about, _WIDTH)
-        yield format_table([_layout(str(name), own, runs) for name, own in rows.groupby("phenomenon", sort=False)])
+        yield format_table(
+            [_layout(str(name), own, runs) for name, own in rows.groupby("phenomenon", sort=False)]
+        )
         if runs == 1:
             yield "Over the pairs of one run: it does not say how other seeds would differ. Train two more."
 

@@ -64,7 +64,9 @@ def _analyze(settings: AnalyzeSettings) -> tuple[Path, list[str]]:
     report = out / "report.html"
     # With several lines a page with every section in full would be too long. It links to the files instead.
     if len({run.line for run in runs}) > 1:
-        sections = [brief(one, settings.formats[0]) if one.question and not one.left_out else one for one in sections]
+        sections = [
+            brief(one, settings.formats[0]) if one.question and not one.left_out else one for one in sections
+        ]
     write_text(report, report_html("Learning curves on minimal pairs", sections, images, first))
     lines = headline_lines(tables["headline"]) if "headline" in tables else []
     count = f"{len(runs)} run{'s' if len(runs) > 1 else ''}"

@@ -38,7 +38,9 @@ def make_report(study: Study) -> tuple[FirstScreen, list[ReportSection]]:
     for languages in group_languages(study):
         sections += model_sections(languages)
     sections += _make(section_makers()[OF_STUDY], study)
-    sections += _make(section_makers()[AT_THE_END], study, [section for section in sections if not section.content])
+    sections += _make(
+        section_makers()[AT_THE_END], study, [section for section in sections if not section.content]
+    )
     order = (None, *QUESTIONS)
     return first_screen(study, stories), sorted(sections, key=lambda section: order.index(section.question))
 

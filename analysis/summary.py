@@ -64,7 +64,9 @@ def headline_lines(table: pd.DataFrame) -> list[str]:
         tokens = "" if math.isnan(row["tokens"]) else f"{row['tokens']:,.0f}"
         cells.append((row["run"], row["benchmark"], before, f"{100 * row['accuracy']:.1f}", band, mean, tokens))
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+    lines = [
+        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in cells
+    ]
     more = len(table) - len(shown)
     return [*lines, *([f"and {more} more in headline.csv"] if more else [])]
 
@@ -208,7 +210,9 @@ def headline_sections(study: Study) -> Iterator[ReportSection]:
         start = rows["start"].dropna()
         before = f"{format_range(start)} before training, " if len(start) else ""
         runs = f"{len(rows)} run{'s' if len(rows) > 1 else ''}"
-        lines.append(f"{benchmark}, {runs}: {before}{format_range(rows['accuracy'])} at the last scored checkpoint.")
+        lines.append(
+            f"{benchmark}, {runs}: {before}{format_range(rows['accuracy'])} at the last scored checkpoint."
+        )
     yield ReportSection("Overall accuracy", (" ".join(lines), view))
 
 

@@ -52,7 +52,8 @@ class ScoreResult:
     fits: pd.DataFrame
     overall: pd.DataFrame
     scores: tuple[StoredScores, ...]
-    _cell: int | None = field(default_factory=notebook_cell, init=False)  # of a notebook, where scoring drew its table
+    # Of a notebook, where scoring drew its table.
+    _cell: int | None = field(default_factory=notebook_cell, init=False)
 
     def _repr_html_(self) -> str:
         if self._cell is not None and self._cell == notebook_cell():  # the table is in this cell already
@@ -76,7 +77,11 @@ class ScoreResult:
         return table.head(_MOST_SHOWN).reset_index(), f"and {more} more, in .accuracy" if more > 0 else ""
 
     def at(
-        self, benchmark: str | None = None, scorer: str | None = None, step: int | None = None, run: str | None = None
+        self,
+        benchmark: str | None = None,
+        scorer: str | None = None,
+        step: int | None = None,
+        run: str | None = None,
     ) -> StoredScores:
         """Return the scores of one model on one benchmark; what there is only one of need not be named.
 
@@ -94,7 +99,11 @@ class ScoreResult:
         return left[0]
 
     def pairs(
-        self, benchmark: str | None = None, scorer: str | None = None, step: int | None = None, run: str | None = None
+        self,
+        benchmark: str | None = None,
+        scorer: str | None = None,
+        step: int | None = None,
+        run: str | None = None,
     ) -> pd.DataFrame:
         """Return the pairs of one benchmark with their scores by one model (``StoredScores.pairs``)."""
         return self.at(benchmark, scorer, step, run).pairs()
@@ -178,7 +187,7 @@ def score(
         command = check(ScoreCommand, completed("score.yaml", {**asked, **place, **vars(checked)}))
         stored = score_asked(command)
         accuracy, statistics, fits = (_read_rows(kind, command, stored) for kind in (ACCURACY, STATISTICS, FITS))
-    except BaseException:
+    except BaseException:  # also an interrupt, after which nobody knows the folder
         _remove(kept)
         raise
     scores = accuracy.groupby(["run", "step", "benchmark", "scorer"], sort=False)
@@ -214,7 +223,9 @@ def compare(
     """
     pairs = first.pair_table()
     if data_hash(pairs) != data_hash(second.pair_table()):
-        raise UserError(f"comparison: {first.benchmark} of {first.run} and {second.benchmark} of {second.run} differ")
+        raise UserError(
+            f"comparison: {first.benchmark} of {first.run} and {second.benchmark} of {second.run} differ"
+        )
     reported = read_reported(first.folder, first.benchmark)
     linking = linking or reported.linking or USUAL_LINKINGS[0]
     one, other = parse_linking(linking), parse_linking(second_linking or linking)
@@ -222,11 +233,15 @@ def compare(
     return comparison_table(pairs, *scores, ties_rule or reported.ties_rule or USUAL_RULE)
 
 
-def _targets(what: str, steps: Steps | None, revisions: Sequence[str] | None, settings: ScoreSettings) -> list[Target]:
+def _targets(
+    what: str, steps: Steps | None, revisions: Sequence[str] | None, settings: ScoreSettings
+) -> list[Target]:
     """Find what given pairs are scored with: of runs the last checkpoint, or the steps that are asked for."""
     place = _run_or_model(what)
     if steps is not None and isinstance(steps, Mapping) == ("run" in place):
-        raise UserError("steps: a list of checkpoints goes with a run, a mapping of revisions to steps with a model")
+        raise UserError(
+            "steps: a list of checkpoints goes with a run, a mapping of revisions to steps with a model"
+        )
     if isinstance(steps, Mapping) or "model" in place:
         return model_targets(what, revisions, settings.weights, steps if isinstance(steps, Mapping) else None)
     every = [run_targets(run, None if steps == "all" else steps) for run in find_runs(place["run"])]
@@ -236,6 +251,7 @@ def _targets(what: str, steps: Steps | None, revisions: Sequence[str] | None, se
 def _score_with_each(
     targets: Sequence[Target], pairs: Sequence[tuple[str, str]], settings: ScoreSettings
 ) -> Iterator[pd.DataFrame]:
+    """Yield for each model a row for each pair, as ``score`` returns them."""
     from ucurve.eval.sweep.compute import Computer
     from ucurve.eval.sweep.jobs import prepare
     from ucurve.eval.sweep.load import SweepCache, WeightFetcher
@@ -244,24 +260,32 @@ def _score_with_each(
     table, cache = _given_pairs(pairs), SweepCache()
     for target in targets:
         jobs = prepare(target, [table], settings, cache)
-        linking = parse_linking(settings.linking[0] if settings.linking else shown_measures(jobs[0], settings)[0][0])
+        linking = parse_linking(
+            settings.linking[0] if settings.linking else shown_measures(jobs[0], settings)[0][0]
+        )
         if jobs[0].weights_to_have is not None:
             WeightFetcher().have(jobs[0].weights_to_have)
         with closing(Computer(jobs, settings, cache.workspace, None)) as computer:
             scores = computer.compute(jobs[0], with_tokens=False).scores
         if missing := linking.missing(scores):
-            raise UserError(f"linking function {linking.name!r} reads {', '.join(missing)}, which these scores lack")
+            raise UserError(
+                f"linking function {linking.name!r} reads {', '.join(missing)}, which these scores lack"
+            )
         margin = linking.values(scores, "good") - linking.values(scores, "bad")
         found = table[["good", "bad"]].assign(
-            run=target.name, step=target.step, margin=-margin if linking.lower_is_better else margin,
-            right=decisions(scores, linking)[0], linking=linking.name,
+            run=target.name,
+            step=target.step,
+            margin=-margin if linking.lower_is_better else margin,
+            right=decisions(scores, linking)[0],
+            linking=linking.name,
             **{name: scores[name] for name in ("lp_good", "lp_bad") if name in scores},
-        )  # fmt: skip
+        )
         order = ["run", "step", "good", "bad", "lp_good", "lp_bad", "margin", "right", "linking"]
         yield found[[name for name in order if name in found]]
 
 
 def _given_pairs(pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
+    """Make the pair table of sentences that are given as a list, which is of no language."""
     rows = []
     for place, pair in enumerate(pairs):
         if isinstance(pair, str) or len(pair) != 2:

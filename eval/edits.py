@@ -35,8 +35,11 @@ class Edits:
         for name, of_pairs in self.ngrams.items():
             counts = [[seen.counts.get(ngram, 0) for ngram in ngrams] for ngrams in of_pairs]
             least = [int(np.argmin(own)) if own else -1 for own in counts]
-            columns[name] = [ngrams[place] if ngrams else None for ngrams, place in zip(of_pairs, least, strict=True)]
+            columns[name] = [
+                ngrams[place] if ngrams else None for ngrams, place in zip(of_pairs, least, strict=True)
+            ]
             rarest = [own[place] if own else np.nan for own, place in zip(counts, least, strict=True)]
+            # One more than was counted, so that what was never seen has a frequency.
             logs[f"log_frequency_{name}"] = np.log10(_PER * (np.array(rarest) + 1) / seen.words)
         return columns.join(logs)
 
@@ -50,10 +53,12 @@ def edited_ngrams(words: Sequence[str], others: Sequence[str], longest: int = 2)
     start = common_length(words, others)
     end = len(words) - common_length(words[start:][::-1], others[start:][::-1])
     return [
-        [" ".join(words[place : place + size])
-         for place in range(max(0, start - size + 1), min(end, len(words) - size + 1))]
+        [
+            " ".join(words[place : place + size])
+            for place in range(max(0, start - size + 1), min(end, len(words) - size + 1))
+        ]
         for size in range(1, longest + 1)
-    ]  # fmt: skip
+    ]
 
 
 def find_edits(pairs: pd.DataFrame) -> Edits:

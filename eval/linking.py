@@ -102,7 +102,8 @@ class Family:
     # An increasing function of the value by which pairs are decided instead, where the value itself would overflow and
     # make the width of a tie depend on its size.
     compared: Function | None = None
-    limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of parameters; others are any number
+    # Of parameters; others are any number.
+    limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 PROMPT_READINGS = ("grammaticality", "acceptability", "grammaticality_p", "acceptability_p")
@@ -118,7 +119,9 @@ FAMILIES: dict[str, Family] = {
     "morcela": Family(morcela, {"beta": 1.0, "gamma": 0.0}, ("unigram",)),
     "char_lp": Family(char_lp, columns=("chars",)),
     "byte_lp": Family(byte_lp, columns=("bytes",)),
-    "mink": Family(stored, {"percent": 60.0}, ("mink{percent:g}",), from_sums=False, limits={"percent": (1, 100)}),
+    "mink": Family(
+        stored, {"percent": 60.0}, ("mink{percent:g}",), from_sums=False, limits={"percent": (1, 100)}
+    ),
     **{name: Family(stored, columns=(name,), from_sums=False) for name in PROMPT_READINGS},
 }
 
@@ -165,7 +168,18 @@ def parse_linking(name: str) -> Linking:
     family = FAMILIES.get(base)
     if family is None:
         raise unknown_name("linking function", base, FAMILIES)
-    values = _parse_parameters(name, given, family)
+    allowed = ":".join(family.defaults) or "no parameter"
+    try:
+        values = [float(text) for text in given]
+    except ValueError:
+        values = [math.nan]  # refused as what is not finite is
+    if len(values) > len(family.defaults) or not all(map(math.isfinite, values)):
+        raise UserError(f"linking function {name!r}: {allowed} allowed after the name, as finite numbers")
+    for key, value in zip(family.defaults, values, strict=False):
+        low, high = family.limits.get(key, (-math.inf, math.inf))
+        if not low <= value <= high:
+            raise UserError(f"linking function {name!r}: {key} is {value:g}; it must be from {low:g} to {high:g}")
+    # Of several parameters, those that are not given keep their defaults.
     bound = {**family.defaults, **dict(zip(family.defaults, values, strict=False))}
     function = partial(family.function, **bound)
     parameters = [] if bound == dict(family.defaults) else [repr(value).removesuffix(".0") for value in values]
@@ -173,7 +187,10 @@ def parse_linking(name: str) -> Linking:
         name=":".join([base, *parameters]),
         function=function,
         compared=partial(family.compared, **bound) if family.compared else function,
-        reads=(*(("lp", "n") if family.from_sums else ()), *(column.format(**bound) for column in family.columns)),
+        reads=(
+            *(("lp", "n") if family.from_sums else ()),
+            *(column.format(**bound) for column in family.columns),
+        ),
         lower_is_better=family.lower_is_better,
     )
 
@@ -181,21 +198,6 @@ def parse_linking(name: str) -> Linking:
 def linking_name(base: str, parameters: Iterable[float]) -> str:
     """Write a linking function's name with its parameters, as ``parse_linking`` shows it."""
     return parse_linking(":".join([base, *map(repr, map(float, parameters))])).name
-
-
-def _parse_parameters(name: str, given: list[str], family: Family) -> list[float]:
-    allowed = ":".join(family.defaults) or "no parameter"
-    try:
-        values = [float(text) for text in given]
-    except ValueError:
-        values = [math.nan]
-    if len(values) > len(family.defaults) or not all(map(math.isfinite, values)):
-        raise UserError(f"linking function {name!r}: {allowed} allowed after the name, as finite numbers")
-    for key, value in zip(family.defaults, values, strict=False):
-        low, high = family.limits.get(key, (-math.inf, math.inf))
-        if not low <= value <= high:
-            raise UserError(f"linking function {name!r}: {key} is {value:g}; it must be from {low:g} to {high:g}")
-    return values
 
 
 def _floats(table: Table, name: str) -> Array:

@@ -56,6 +56,7 @@ def parse_json(text: str) -> object:
 
 
 def _object(items: list[tuple[str, object]]) -> dict[str, object]:
+    """Make an object of JSON; Python's reader would keep the last value of a key that occurs twice."""
     held = dict(items)
     if len(held) < len(items):
         twice = next(key for key, times in Counter(key for key, _ in items).items() if times > 1)
@@ -64,12 +65,16 @@ def _object(items: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _integer(digits: str) -> int:
+    """Read an integer of JSON that has no more digits than Python converts."""
     if len(digits) > _DIGITS:
-        raise ValueError(f"an integer of {len(digits):,} digits, {digits[:_SHOWN]}...; at most {_DIGITS:,} are read")
+        raise ValueError(
+            f"an integer of {len(digits):,} digits, {digits[:_SHOWN]}...; at most {_DIGITS:,} are read"
+        )
     return int(digits)
 
 
 def _parse_record(line: bytes, place: str) -> dict[str, object]:
+    """Parse one line of JSON lines; an error says what is wrong with it."""
     try:
         record = parse_json(line.decode())
     except UnicodeDecodeError as error:
@@ -105,6 +110,7 @@ def pair_table(
 
 
 def _row(record: Mapping[str, object], place: str, keys: Keys) -> dict[str, object]:
+    """Make a row of the pair table, but for what all pairs of a benchmark share."""
     paradigm, phenomenon, good, bad = [_text(record, key, place) for key in keys]
     paradigm_key, phenomenon_key, good_key, bad_key = keys
     for key, value in ((paradigm_key, paradigm), (good_key, good), (bad_key, bad)):
@@ -133,10 +139,13 @@ def named(record: dict[str, object], paradigm: str, phenomenon: str) -> dict[str
 def lacks(place: str, name: str, held: Iterable[str], what: str = "key") -> UserError:
     """Build the error for a record or a table that has no key or column of a name."""
     names = list(held)
-    return UserError(f"{place}: no {what} {name!r}; the {what}s are {', '.join(names)}.{did_you_mean(name, names)}")
+    return UserError(
+        f"{place}: no {what} {name!r}; the {what}s are {', '.join(names)}.{did_you_mean(name, names)}"
+    )
 
 
 def _text(record: Mapping[str, object], key: str, place: str) -> str:
+    """Return the value of a key that must be there and be text."""
     if key not in record:
         raise lacks(place, key, record)
     value = record[key]
@@ -151,7 +160,7 @@ def _storable(values: list[object]) -> pd.Series:
     kind = _kind(present)
     if kind is None:
         return pd.Series([None if value is None else json.dumps(value, ensure_ascii=False) for value in values])
-    if len(present) < len(values):
+    if len(present) < len(values):  # numpy's integers and truth values have none that is missing
         kind = {"int64": "Int64", "bool": "boolean"}.get(kind, kind)
     return pd.Series(values) if kind == "text" else pd.Series(values, dtype=kind)
 
@@ -165,7 +174,9 @@ def _kind(present: list[object]) -> str | None:
         return "bool"
     if kinds == {int} and all(-_LARGEST <= value < _LARGEST for value in present if isinstance(value, int)):
         return "int64"
-    if float in kinds <= {int, float} and all(abs(value) <= _EXACT for value in present if isinstance(value, int)):
+    if float in kinds <= {int, float} and all(
+        abs(value) <= _EXACT for value in present if isinstance(value, int)
+    ):
         return "float64"
     return None
 
@@ -223,7 +234,10 @@ def subset_pairs(pairs: pd.DataFrame, per_paradigm: int, seed: int = 0, *, first
     if per_paradigm < 1:
         raise UserError(f"subset: got {per_paradigm}; give the number of pairs of each paradigm, at least 1")
     places, kept = pd.Series(np.arange(len(pairs))), []
-    for (phenomenon, paradigm), rows in places.groupby([pairs[name].to_numpy() for name in ("phenomenon", "paradigm")]):
+    for (phenomenon, paradigm), rows in places.groupby(
+        [pairs[name].to_numpy() for name in ("phenomenon", "paradigm")]
+    ):
+        # Not Python's hash, which differs from one process to the next.
         digest = hashlib.sha256(f"{seed}/{phenomenon}/{paradigm}".encode()).digest()
         drawn = np.random.default_rng(int.from_bytes(digest)).permutation(len(rows))
         order = np.arange(len(rows)) if first else drawn
@@ -253,6 +267,7 @@ def data_hash(pairs: pd.DataFrame) -> str:
     digest = hashlib.sha256()
     for name in pairs.columns:
         column = pairs[name].astype(object)
+        # As JSON writes it, whether it is None, NaN or pandas' NA.
         if pairs[name].isna().any():
             column = column.where(column.notna(), None)
         values = json.dumps(column.tolist(), ensure_ascii=False)

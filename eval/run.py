@@ -60,8 +60,11 @@ def next_command(command: ScoreCommand) -> str:
     if command.list:
         return invocation.command("score", "check=true benchmarks=demo")
     if not command.check:
+        # The names of the folders of means begin with that of their run.
         scored = (
-            str(command.out) if command.run is None else command.run.rstrip("*") + "*" * (command.average is not None)
+            str(command.out)
+            if command.run is None
+            else command.run.rstrip("*") + "*" * (command.average is not None)
         )
         return invocation.command("analyze", f"runs={shlex.quote(scored)}")
     place = command.run or (None if command.model else "RUN")
@@ -78,9 +81,13 @@ def score_asked(command: ScoreCommand) -> list[StoredScores]:
         runs = find_runs(command.run)
         if command.average is not None:
             runs = average_runs(runs, command.average)
-        return _score_each(((run, command.run_steps) for run in runs), command, SweepCache(), alone=len(runs) == 1)
+        return _score_each(
+            ((run, command.run_steps) for run in runs), command, SweepCache(), alone=len(runs) == 1
+        )
     assert command.model is not None and command.out is not None
-    return score_model(command.model, command.out, command, command.revisions, command.revision_steps, command.keep)
+    return score_model(
+        command.model, command.out, command, command.revisions, command.revision_steps, command.keep
+    )
 
 
 def score_as_they_appear(pattern: str, settings: ScoreSettings) -> None:
@@ -115,16 +122,12 @@ def _score_each(
         if not watching:
             cache.end_tables()
     if failures:
-        raise _join_errors(failures, len(runs))
+        kind = UserError if all(isinstance(error, UserError) for error in failures.values()) else RunError
+        # Each message once, as many runs have the same mistake.
+        having = gather((str(error), str(run)) for run, error in failures.items())
+        lines = "".join(f"\n  {', '.join(names)}: {message}" for message, names in having.items())
+        raise kind(f"{len(failures)} of {len(runs)} runs were not scored:{lines}")
     return scored
-
-
-def _join_errors(failures: Mapping[Path, UcurveError], runs: int) -> UcurveError:
-    """Make one error of those of several runs, each message once."""
-    kind = UserError if all(isinstance(error, UserError) for error in failures.values()) else RunError
-    having = gather((str(error), str(run)) for run, error in failures.items())
-    lines = "".join(f"\n  {', '.join(names)}: {message}" for message, names in having.items())
-    return kind(f"{len(failures)} of {runs} runs were not scored:{lines}")
 
 
 def report_data(command: ScoreCommand) -> None:
@@ -138,7 +141,9 @@ def report_data(command: ScoreCommand) -> None:
     elif command.run is not None:
         targets = [target for run in find_runs(command.run) for target in run_targets(run)[:1]]
     benchmarks = load_benchmarks(command)
-    tokenizers: list[PreTrainedTokenizerBase | None] = [load_tokenizer(target.folder) for target in targets] or [None]
+    tokenizers: list[PreTrainedTokenizerBase | None] = [load_tokenizer(target.folder) for target in targets] or [
+        None
+    ]
     for pairs in benchmarks:
         for tokenizer in tokenizers:
             print(data_report(pairs, tokenizer).text())  # noqa: T201 - what the command is for
@@ -150,7 +155,7 @@ def find_runs(pattern: str) -> list[Path]:
     Raises:
         UserError: There is no such run, or none of them has a checkpoint.
     """
-    if Path(pattern).is_dir():
+    if Path(pattern).is_dir():  # also one whose name looks like a pattern
         return [Path(pattern)]
     runs = [path for path in match_folders(pattern) if (path / CHECKPOINTS).is_dir()]
     if not runs and has_magic(pattern):
@@ -195,7 +200,7 @@ def score_model(
     ``revisions`` and ``steps`` are as in ``model_targets``. Unless they are to be kept, weights that were fetched from
     the hub for these scores are removed after them.
     """
-    check_out(out)
+    check_out(out)  # before anything is fetched
     targets = model_targets(model, revisions, settings.weights, steps)
     check_out(out, targets[0].name, {target.step: target.weights_sha256() for target in targets})
     cache = SweepCache()
@@ -256,6 +261,7 @@ def _score(
     group: ProcessGroup | None = None,
     keep: bool = True,
 ) -> list[StoredScores]:
+    """Load the benchmarks, and score models on them into a folder."""
     cache = cache or SweepCache()
     with agreeing(group):
         from ucurve.eval.sweep.sweep import score_targets

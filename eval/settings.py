@@ -130,7 +130,9 @@ class ScoreSettings(ScorerSettings):
                 "bow_correction corrects regions and words; it goes with scorer=region, or with words=true"
             )
         if self.benchmark_revision and self.benchmark_root is not None:
-            raise ValueError("benchmark_revision is for benchmarks of the hub; benchmark_root=DIR reads local files")
+            raise ValueError(
+                "benchmark_revision is for benchmarks of the hub; benchmark_root=DIR reads local files"
+            )
         scored = {part for name in self.benchmarks for part in known_names(name)}
         for name in self.benchmark_revision or ():
             if name not in scored:
@@ -227,7 +229,9 @@ class ScoreCommand(ScoreSettings):
         if self.run is None and self.model is None:
             raise ValueError("give exactly one of run=RUN and model=PATH_OR_HUB_ID")
         if self.watch and (self.model is not None or self.steps is not None):
-            raise ValueError("watch=true scores every checkpoint of run=RUN; it goes with neither model= nor steps=")
+            raise ValueError(
+                "watch=true scores every checkpoint of run=RUN; it goes with neither model= nor steps="
+            )
         if (self.model is None) != (self.out is None):
             raise ValueError("out=DIR goes with model=, and model= needs it; the scores of a run go into the run")
         if self.model is None and self.weights != "safetensors":
@@ -254,7 +258,9 @@ class ScoreCommand(ScoreSettings):
                 "of one whose name does not say it"
             )
         if self.model is None and isinstance(self.steps, dict):
-            raise ValueError("'steps={REVISION: N}' goes with model=; the checkpoints of a run are 'steps=[0,512]'")
+            raise ValueError(
+                "'steps={REVISION: N}' goes with model=; the checkpoints of a run are 'steps=[0,512]'"
+            )
         return self
 
     @property

@@ -51,7 +51,10 @@ def verify_scores(folder: Path, deep: bool = False) -> list[str]:
     found = _foreign(root, benchmarks)
     for place in benchmarks:
         name = place.relative_to(root).as_posix()
-        found += _pair_faults(place / PAIRS)
+        try:
+            pd.read_parquet(place / PAIRS)
+        except (OSError, ValueError) as error:
+            found.append(f"{place / PAIRS}: cannot be read ({str(error).splitlines()[0]})")
         for read in (read_reported, read_ratings_beside):
             found += faults_of(partial(read, folder, name))
         files = (path for path in place.glob(f"*/{STEPS}") if _is_of_step(path))
@@ -63,15 +66,8 @@ def verify_scores(folder: Path, deep: bool = False) -> list[str]:
         return found if found else [str(error)]
 
 
-def _pair_faults(pairs: Path) -> list[str]:
-    try:
-        pd.read_parquet(pairs)
-    except (OSError, ValueError) as error:
-        return [f"{pairs}: cannot be read ({str(error).splitlines()[0]})"]
-    return []
-
-
 def _score_faults(folder: Path, path: Path) -> list[str]:
+    """Name what is wrong with a score, its key, its rows or its tokens, or that its checkpoint is not there."""
     if problems := score_faults(folder, path):
         return problems
     if not key_path(path).exists():

@@ -30,7 +30,9 @@ def watch_runs(pattern: str) -> Iterator[tuple[Path, list[int]]]:
     while looks < last_looks:
         runs = [path for path in match_folders(pattern) if (path / RECORD).is_file()]
         if not runs:
-            raise UserError(f"run={pattern}: no run there yet; start watching when training has made the run folder")
+            raise UserError(
+                f"run={pattern}: no run there yet; start watching when training has made the run folder"
+            )
         statuses = {run: _status(run) for run in runs}  # before their checkpoints are listed
         idle = True
         for run in statuses:
@@ -39,7 +41,7 @@ def watch_runs(pattern: str) -> Iterator[tuple[Path, list[int]]]:
                 idle = False
                 seen[run] |= new
                 yield run, sorted(step for step, _ in new)
-        if not idle:
+        if not idle:  # scoring took time, in which more may have come
             looks = 0
             continue
         looks = looks + 1 if all(status in _ENDED for status in statuses.values()) else 0

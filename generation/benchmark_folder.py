@@ -25,7 +25,9 @@ def write_benchmark(
     for outcome in outcomes:
         if outcome.pairs:
             paradigm = outcome.paradigm
-            records = [pair.record(paradigm.name, paradigm.phenomenon, at) for at, pair in enumerate(outcome.pairs)]
+            records = [
+                pair.record(paradigm.name, paradigm.phenomenon, at) for at, pair in enumerate(outcome.pairs)
+            ]
             lines = [json.dumps(record, ensure_ascii=False, separators=(",", ":")) for record in records]
             (folder / f"{paradigm.name}.jsonl").write_text("\n".join([*lines, ""]), encoding="utf-8")
     card = _card(name, made, outcomes, how)

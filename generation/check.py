@@ -86,17 +86,26 @@ def _row(name: str, breaks: CheckOf | str, pairs: pd.DataFrame) -> dict[str, Val
     shown = [f"{paradigm}: {count}" for paradigm, count in list(counts.items())[:_SHOWN]]
     more = [f"{len(counts) - _SHOWN} more paradigms"] if len(counts) > _SHOWN else []
     first = [f"first pair {found['pair'].iloc[0]}"] if len(found) else []
-    return {"check": name, "broken": len(found), "of": len(pairs), "where": ", ".join([*shown, *more, *first]) or None}
+    return {
+        "check": name,
+        "broken": len(found),
+        "of": len(pairs),
+        "where": ", ".join([*shown, *more, *first]) or None,
+    }
 
 
 def _bad_is_good(pairs: pd.DataFrame) -> pd.Series:
     good = pairs.groupby("paradigm")["good"].agg(set)
-    return pd.Series([bad in good[paradigm] for bad, paradigm in zip(pairs["bad"], pairs["paradigm"], strict=True)])
+    return pd.Series(
+        [bad in good[paradigm] for bad, paradigm in zip(pairs["bad"], pairs["paradigm"], strict=True)]
+    )
 
 
 _ALL: dict[str, CheckOf] = {
     "the two sentences differ": lambda pairs: pairs["good"] == pairs["bad"],
-    "a good sentence stands once in its paradigm": lambda pairs: pairs[["phenomenon", "paradigm", "good"]].duplicated(),
+    "a good sentence stands once in its paradigm": lambda pairs: pairs[
+        ["phenomenon", "paradigm", "good"]
+    ].duplicated(),
     "a pair stands in one paradigm": lambda pairs: (
         pairs[["good", "bad"]].duplicated() & ~pairs[["phenomenon", "paradigm", "good", "bad"]].duplicated()
     ),

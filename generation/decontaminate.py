@@ -92,6 +92,8 @@ def _read(folder: Path, percent: int) -> list[pd.Series]:
         name = f"mink{percent}_good"
         if name not in pairs:
             held = ", ".join(sorted(column for column in pairs.columns if column.startswith("mink")))
-            raise UserError(f"filter.percent: no column {name} in the scores of {root / benchmark}; there are {held}")
+            raise UserError(
+                f"filter.percent: no column {name} in the scores of {root / benchmark}; there are {held}"
+            )
         parts.append(pairs.set_index("good")[name])
     return parts

@@ -68,7 +68,9 @@ def find_differences(
     return {kind: [one for one in members if differs(one.good, one.bad)] for kind, differs in tests.items()}
 
 
-def describe_differences(members: Sequence[Member], lemmas: Lemmas | None, lengths: Lengths | None = None) -> list[str]:
+def describe_differences(
+    members: Sequence[Member], lemmas: Lemmas | None, lengths: Lengths | None = None
+) -> list[str]:
     """Return a sentence for each kind of difference that some pairs have: how many, of which paradigms, examples."""
     lengths = lengths or Lengths()
     said = {kind: text.format(lengths.unit) for kind, text in _SAID.items()}

@@ -111,7 +111,9 @@ class Shares(NamedTuple):
     good_longer: int
     bad_longer: int
     equally_long: int
-    accuracy_of_shorter: float | None  # of taking the shorter member, in percent; a tie counts half; None without pairs
+    accuracy_of_shorter: (
+        float | None
+    )  # of taking the shorter member, in percent; a tie counts half; None without pairs
 
     @property
     def lopsided(self) -> bool:

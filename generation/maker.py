@@ -59,14 +59,20 @@ class Made:
     """What a maker gives."""
 
     paradigms: Sequence[Drawn | Listed]  # in the order in which they are made and reported
-    card: Mapping[str, object]  # keys of the benchmark's card, such as language and license; name and files are added
+    card: Mapping[
+        str, object
+    ]  # keys of the benchmark's card, such as language and license; name and files are added
     inputs: Sequence[Path] = ()  # the files that were read; the card names them with their hashes
     libraries: Sequence[str] = ()  # whose versions the card gives
     lemmas: Lemmas | None = None  # of the words, where the source knows them
     across: bool = False  # whether a pair may stand in one paradigm only
-    word: str = ""  # the column with the word that pairs change, of which it is told where one is most of a paradigm
+    word: str = (
+        ""  # the column with the word that pairs change, of which it is told where one is most of a paradigm
+    )
     default_pairs: int | None = None  # of a paradigm, where the user does not say; None for all
-    tables: Mapping[str, Sequence[Mapping[str, Value]]] = field(default_factory=dict)  # of stages, by the file's name
+    tables: Mapping[str, Sequence[Mapping[str, Value]]] = field(
+        default_factory=dict
+    )  # of stages, by the file's name
     notes: Sequence[str] = ()  # what the user should know of the whole
 
 
@@ -109,7 +115,9 @@ class Chooser:
     No pair has two equal members, and no good sentence stands twice in a paradigm.
     """
 
-    def __init__(self, pairs: int | None, seed: int, across: bool = False, lengths: Lengths | None = None) -> None:
+    def __init__(
+        self, pairs: int | None, seed: int, across: bool = False, lengths: Lengths | None = None
+    ) -> None:
         self._pairs = pairs  # of each paradigm; None for all candidates of those that are listed
         self._seed = seed
         self._across = across  # whether a pair may stand in one paradigm only
@@ -144,7 +152,9 @@ class Chooser:
 class _Taking:
     """The pairs of one paradigm while they are taken."""
 
-    def __init__(self, pairs: int | None, lengths: Lengths, elsewhere: Set[tuple[str, str]], outcome: Outcome) -> None:
+    def __init__(
+        self, pairs: int | None, lengths: Lengths, elsewhere: Set[tuple[str, str]], outcome: Outcome
+    ) -> None:
         self.goods = set[str]()
         self._outcome = outcome
         self._pairs = pairs  # how many are wanted; None for all

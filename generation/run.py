@@ -135,7 +135,9 @@ def build_benchmark(
         if made.word and outcome.pairs:
             outcome.facts.update(_commonest(outcome.pairs, made.word))
     if not any(outcome.pairs for outcome in outcomes):
-        raise UserError("no pairs: " + "; ".join(f"{outcome.paradigm.name}: {_why(outcome)}" for outcome in outcomes))
+        raise UserError(
+            "no pairs: " + "; ".join(f"{outcome.paradigm.name}: {_why(outcome)}" for outcome in outcomes)
+        )
     with new_output(settings.out) as folder:
         write_benchmark(folder, settings.out.absolute().name, made, outcomes, _how(settings, pairs, keys))
         _write_tables(made, folder)
@@ -166,7 +168,9 @@ def _how(settings: GenerateSettings, pairs: int | None, keys: Mapping[str, objec
         "source": settings.source,
         "seed": settings.seed,
         "pairs": pairs or ALL,
-        **_named({name: str(value) if name == "tokenizer" else value for name, value in lengths.items() if value}),
+        **_named(
+            {name: str(value) if name == "tokenizer" else value for name, value in lengths.items() if value}
+        ),
         "settings": _named(keys),
     }
 
@@ -187,7 +191,9 @@ def _check_out(out: Path | None, needed: bool) -> None:
     except ValueError as error:
         raise UserError(f"out: {error}") from error
     if (CARDS / f"{name}.yaml").is_file():
-        raise UserError(f"out: {name!r} is the name of a published benchmark; the folder's name names what is made")
+        raise UserError(
+            f"out: {name!r} is the name of a published benchmark; the folder's name names what is made"
+        )
 
 
 def _wanted(made: Made, pairs: int | str | None) -> int | None:
@@ -197,7 +203,9 @@ def _wanted(made: Made, pairs: int | str | None) -> int | None:
     if isinstance(pairs, int):
         return pairs
     if any(isinstance(paradigm, Drawn) for paradigm in made.paradigms):
-        raise UserError("pairs: 'all' is for sources whose candidates can be counted; this one draws: give a number")
+        raise UserError(
+            "pairs: 'all' is for sources whose candidates can be counted; this one draws: give a number"
+        )
     return None
 
 
@@ -238,7 +246,9 @@ def _summarize(outcomes: Sequence[Outcome], pairs: int | None, out: Path) -> Non
 def _name_lopsided(outcomes: Sequence[Outcome], found: Sequence[Shares], lengths: Lengths) -> None:
     """Name the paradigms whose bad members are mostly longer, so that taking the shorter sentence alone does well."""
     named = [
-        (one.accuracy_of_shorter or 0.0, outcome) for one, outcome in zip(found, outcomes, strict=True) if one.lopsided
+        (one.accuracy_of_shorter or 0.0, outcome)
+        for one, outcome in zip(found, outcomes, strict=True)
+        if one.lopsided
     ]
     if not named:
         return

@@ -33,7 +33,9 @@ class Word:
     head: int = ROOT  # the number of its head
     deprel: str = "dep"
     misc: Mapping[str, str] = field(default_factory=dict)  # the last column, as {"SpaceAfter": "No"}
-    start: int | None = None  # its place in the text of the sentence, in characters; None for a part of a multiword
+    start: int | None = (
+        None  # its place in the text of the sentence, in characters; None for a part of a multiword
+    )
     end: int | None = None  # token, which has no text of its own
 
     @property

@@ -24,7 +24,15 @@ _TAGS: Final = 5  # parts of speech in a sequence
 _CLAUSES: Final = frozenset({"root", "csubj", "ccomp", "xcomp", "advcl", "acl", "parataxis"})
 # By these a phrase depends on the predicate of its clause.
 _PARTS: Final = frozenset({"nsubj", "obj", "iobj", "obl", "advmod", "vocative", "expl", "dislocated"})
-_PHRASES: Final = {"NOUN": "NP", "PROPN": "NP", "PRON": "NP", "NUM": "NP", "DET": "NP", "ADJ": "AP", "ADV": "ADVP"}
+_PHRASES: Final = {
+    "NOUN": "NP",
+    "PROPN": "NP",
+    "PRON": "NP",
+    "NUM": "NP",
+    "DET": "NP",
+    "ADJ": "AP",
+    "ADV": "ADVP",
+}
 _ARGUMENTS: Final = {"nsubj": "subjects", "obj": "direct objects", "iobj": "indirect objects"}
 
 _Row = dict[str, Value]
@@ -40,7 +48,10 @@ def variety_of_pairs(pairs: pd.DataFrame, parses: Sequence[str], corpus: Sequenc
     frequent = _frequent(corpus)
     # RuBLiMP's Table 3 is by level.
     groups = [
-        group for column in ("level", "phenomenon") if column in pairs for group in pairs.groupby(column, sort=False)
+        group
+        for column in ("level", "phenomenon")
+        if column in pairs
+        for group in pairs.groupby(column, sort=False)
     ]
     rows = [
         _variety(str(name), len(goods), [parsed[good] for good in goods if good in parsed], frequent)
@@ -65,10 +76,16 @@ def count_arguments(sentences: Iterable[Sentence]) -> list[_Row]:
 
 def count_aspects(sentences: Iterable[Sentence]) -> list[_Row]:
     """Count the verbs of each aspect, and those of them that stand behind a subject and, behind this, an object."""
-    verbs = [(one, word) for one in sentences for word in one.words if word.upos == "VERB" and "Aspect" in word.feats]
+    verbs = [
+        (one, word) for one in sentences for word in one.words if word.upos == "VERB" and "Aspect" in word.feats
+    ]
     counts = Counter(verb.feats["Aspect"] for _, verb in verbs)
-    behind = Counter(verb.feats["Aspect"] for sentence, verb in verbs if _is_behind_subject_and_object(sentence, verb))
-    return [{"aspect": name, "verbs": count, "after S and O": behind[name]} for name, count in counts.most_common()]
+    behind = Counter(
+        verb.feats["Aspect"] for sentence, verb in verbs if _is_behind_subject_and_object(sentence, verb)
+    )
+    return [
+        {"aspect": name, "verbs": count, "after S and O": behind[name]} for name, count in counts.most_common()
+    ]
 
 
 def _is_behind_subject_and_object(sentence: Sentence, verb: Word) -> bool:
@@ -126,7 +143,9 @@ def _label(sentence: Sentence, word: Word) -> str:
 def _variety(name: str, number: int, sentences: Sequence[Sentence], frequent: Set[str] | None) -> _Row:
     forms = [[word.form.lower() for word in sentence.words] for sentence in sentences]
     patterns = len({pattern(sentence) for sentence in sentences})
-    shares = [100 * sum(form in frequent for form in one) / len(one) for one in forms] if frequent is not None else []
+    shares = (
+        [100 * sum(form in frequent for form in one) / len(one) for one in forms] if frequent is not None else []
+    )
     return {
         "of": name,
         "sentences": number,

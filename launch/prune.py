@@ -43,7 +43,10 @@ def prune_command(values: dict[str, object]) -> None:
         raise missing_folder("run", Path(settings.run))
     for run in runs:
         folders, states = prunable(run), spare_states(run)
-        files = [*(folder / WEIGHTS for folder in folders), *(file for state in states for file in contents(state))]
+        files = [
+            *(folder / WEIGHTS for folder in folders),
+            *(file for state in states for file in contents(state)),
+        ]
         freed = sum(file.stat().st_size for file in files)
         if not settings.dry_run:
             for state in states:
@@ -52,7 +55,9 @@ def prune_command(values: dict[str, object]) -> None:
                 remove_weights(folder)
         done = "would be removed" if settings.dry_run else "removed"
         of_all = f"{len(folders)} of {len(checkpoints(run))} checkpoints"
-        log_line(f"{run}: weights of {of_all} and {len(states)} states to resume from {done}, {freed / 1e9:.2f} GB")
+        log_line(
+            f"{run}: weights of {of_all} and {len(states)} states to resume from {done}, {freed / 1e9:.2f} GB"
+        )
 
 
 def prunable(run: Path) -> list[Path]:
@@ -86,5 +91,7 @@ def scored_steps(run: Path) -> set[int]:
             steps.setdefault((benchmark, scorer), set()).add(step)
     lacking = {*load_settings(run).eval.benchmarks} - {benchmark.split("/")[0] for benchmark, _ in steps}
     if lacking or not steps:
-        raise UserError(f"{run}: not scored{''.join(f' on {name}' for name in sorted(lacking))} yet; score it first")
+        raise UserError(
+            f"{run}: not scored{''.join(f' on {name}' for name in sorted(lacking))} yet; score it first"
+        )
     return set.intersection(*steps.values())

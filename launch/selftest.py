@@ -144,7 +144,9 @@ class SelfTest:
         if one == other:
             return "the same bytes as the whole run in one process"
         if exact or abs(losses[0] - losses[1]) > _NEAR:
-            raise RunError(f"its last loss is {losses[0]:.4f}, that of the whole run in one process {losses[1]:.4f}")
+            raise RunError(
+                f"its last loss is {losses[0]:.4f}, that of the whole run in one process {losses[1]:.4f}"
+            )
         return f"the last loss within {abs(losses[0] - losses[1]):.1g} of the whole run's; the bytes are others"
 
     def _ucurve(self, *words: str) -> None:
@@ -196,7 +198,13 @@ def _finish(words: Sequence[str]) -> None:
     """Run a command to its end; a ``RunError`` has the end of its output."""
     try:
         done = subprocess.run(
-            words, capture_output=True, text=True, errors="replace", timeout=_LIMIT, check=False, env=_environment()
+            words,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_LIMIT,
+            check=False,
+            env=_environment(),
         )
     except subprocess.TimeoutExpired as error:
         raise RunError(f"{' '.join(words[2:])}: not done within {_LIMIT:.0f} s") from error

@@ -23,7 +23,9 @@ class SlurmSettings:
     """The options of Slurm; None and 0 leave one out."""
 
     name: Word
-    time: _Time  # limit of one run, ``HH:MM:SS`` or ``D-HH:MM:SS``; a run that needs longer is requeued and goes on
+    time: (
+        _Time  # limit of one run, ``HH:MM:SS`` or ``D-HH:MM:SS``; a run that needs longer is requeued and goes on
+    )
     partition: Word | None
     account: Word | None
     gpus: NonNegativeInt
@@ -45,7 +47,8 @@ class SlurmSettings:
     def submissions(self, script: str, runs: int) -> list[str]:
         """Return the commands that submit a script: all but the first say with which run their array begins."""
         more = [
-            f"sbatch {self.array(min(_TASKS, runs - first))} {script} {first}" for first in range(_TASKS, runs, _TASKS)
+            f"sbatch {self.array(min(_TASKS, runs - first))} {script} {first}"
+            for first in range(_TASKS, runs, _TASKS)
         ]
         return [f"sbatch {script}", *more]
 

@@ -144,7 +144,9 @@ def _list_devices(settings: WorkersSettings, environment: Mapping[str, str]) -> 
     there = torch.cuda.device_count()
     wanted = settings.gpus or 0
     if there < wanted:
-        raise UserError(f"gpus={wanted}: {there} CUDA devices are visible here; workers=N starts N on the processor")
+        raise UserError(
+            f"gpus={wanted}: {there} CUDA devices are visible here; workers=N starts N on the processor"
+        )
     visible = environment.get(_DEVICES)
     # A scheduler may have given this process other devices than the first ones.
     return (visible.split(",") if visible else [str(number) for number in range(there)])[:wanted]

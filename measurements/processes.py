@@ -32,7 +32,9 @@ def environment(**more: str) -> dict[str, str]:
     return os.environ | quiet | {"PYTHONPATH": os.pathsep.join(places)} | more
 
 
-def run_alone(script: str, out: Path, options: Mapping[str, object], threads: int | None = None) -> dict[str, Any]:
+def run_alone(
+    script: str, out: Path, options: Mapping[str, object], threads: int | None = None
+) -> dict[str, Any]:
     """Start a script with options and ``--out``, and return what it wrote there as JSON.
 
     Unless the option ``device`` names another one, the script sees the processor alone.

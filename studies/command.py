@@ -17,7 +17,9 @@ def make_page(
     description: str | None, tables: Callable[[NotebookStudy], Mapping[str, pd.DataFrame]], page: StudyPage
 ) -> None:
     """Read the command line and make the page of a study, of its runs or else of its CSV files."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument(
         "--runs", nargs="+", help="run folders, or patterns; without, the page is made of its CSV files"
     )

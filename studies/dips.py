@@ -81,7 +81,9 @@ def linking_shapes(scored: BenchmarkScores, linking: str) -> LinkingShapes:
     how = scored.benchmark, linking, scored.ties_rule, settings.cluster
     items = list(read_runs(scored.study.runs, rows, *how))
     alone = [(replace(run, is_alone=True), credits_) for run, credits_ in items]
-    return LinkingShapes(*(find_shapes(one, settings.cluster, settings.flat_margin / 100) for one in (items, alone)))
+    return LinkingShapes(
+        *(find_shapes(one, settings.cluster, settings.flat_margin / 100) for one in (items, alone))
+    )
 
 
 def dip_table(
@@ -99,7 +101,9 @@ def dip_table(
     for linking, found in shapes.items():
         if found.lines.classes.empty:
             continue
-        own = found.lines.classes.assign(linking=linking, tokenizer=found.lines.classes["line"].map(dict(of_line)))
+        own = found.lines.classes.assign(
+            linking=linking, tokenizer=found.lines.classes["line"].map(dict(of_line))
+        )
         tables.append(with_runs_that_dip(own, found.alone.classes, of_run, "tokenizer"))
     table = stack(tables, _DIP_TABLE)
     if table.empty:
@@ -116,14 +120,18 @@ def dip_table(
     return kept.rename(columns={"p_u": "p", "holm_u": "p_holm"})[_DIP_TABLE]
 
 
-def with_runs_that_dip(lines: pd.DataFrame, alone: pd.DataFrame, of_run: Mapping[str, str], line: str) -> pd.DataFrame:
+def with_runs_that_dip(
+    lines: pd.DataFrame, alone: pd.DataFrame, of_run: Mapping[str, str], line: str
+) -> pd.DataFrame:
     """Count for each curve of lines, whose names are in column ``line``, the runs that dip alone, over pairs.
 
     ``runs_with_dip`` takes Holm's p over the curves of all runs, ``runs_with_dip_each`` that of each run's own test,
     which ``least_prevalence`` is about. ``of_run`` has the line of each run in ``alone``.
     """
     places = pd.MultiIndex.from_frame(lines[[line, "phenomenon"]])
-    alone = alone.reindex(columns=["line", "phenomenon", *RUNS_WITH_DIP.values()])  # empty where nothing was tested
+    alone = alone.reindex(
+        columns=["line", "phenomenon", *RUNS_WITH_DIP.values()]
+    )  # empty where nothing was tested
     curves = [alone["line"].map(dict(of_run)), alone["phenomenon"]]
     for name, p in RUNS_WITH_DIP.items():
         counts = (alone[p] <= LEVEL).groupby(curves).sum()
@@ -139,7 +147,9 @@ def account_for_dips(
     for one in beside:
         lines.setdefault(one.run.line, []).append(one)
     classes = found.lines.classes
-    in_mean = classes[(classes["holm_u"] <= LEVEL) | (classes["class_these_runs"] == _DIP)] if len(classes) else classes
+    in_mean = (
+        classes[(classes["holm_u"] <= LEVEL) | (classes["class_these_runs"] == _DIP)] if len(classes) else classes
+    )
     of_mean = account_table(in_mean, lines, cluster)
     by_run = {one.run.label: [one] for one in beside}
     of_single = account_table(significant_dips(found.alone.classes), by_run, cluster)

@@ -94,7 +94,9 @@ def render_page(
         "text": lambda value: MISSING if pd.isna(value) else str(value),
     }  # fmt: skip
     environment.tests["beginning_with"] = lambda value, text: isinstance(value, str) and value.startswith(text)
-    return environment.get_template(template).render({name: table.to_dict("records") for name, table in tables.items()})
+    return environment.get_template(template).render(
+        {name: table.to_dict("records") for name, table in tables.items()}
+    )
 
 
 def percent(value: float, digits: int = 1) -> str:
@@ -104,7 +106,9 @@ def percent(value: float, digits: int = 1) -> str:
 
 def number(value: float, digits: int = 2) -> str:
     """Write a number with so many decimals."""
-    return MISSING if pd.isna(value) else f"{round(value, digits) + 0.0:.{digits}f}"  # no minus sign before a zero
+    return (
+        MISSING if pd.isna(value) else f"{round(value, digits) + 0.0:.{digits}f}"
+    )  # no minus sign before a zero
 
 
 def count(value: float) -> str:

@@ -20,7 +20,12 @@ def pair_table(histories: Sequence[History], tokenizers: Mapping[str, str]) -> p
     summary = summary[summary["paradigm"] == "all"]
     table = []
     for (line, phenomenon), part in summary.groupby(["line", "phenomenon"], sort=False):
-        row = {"tokenizer": tokenizers[str(line)], "phenomenon": phenomenon, "runs": len(part), "n": part["n"].max()}
+        row = {
+            "tokenizer": tokenizers[str(line)],
+            "phenomenon": phenomenon,
+            "runs": len(part),
+            "n": part["n"].max(),
+        }
         for name in SHARES:
             row |= mean_over_seeds(part[name].tolist()).columns(name)
         table.append(row)

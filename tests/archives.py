@@ -15,7 +15,9 @@ def zipped(files: Iterable[tuple[str, str | bytes]], method: int = zipfile.ZIP_D
     return packed.getvalue()
 
 
-def tarred(files: Iterable[tuple[str, str | bytes]], mode: str = "w:gz", pax: dict[str, str] | None = None) -> bytes:
+def tarred(
+    files: Iterable[tuple[str, str | bytes]], mode: str = "w:gz", pax: dict[str, str] | None = None
+) -> bytes:
     """A tar of names with their content."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode=mode) as archive:

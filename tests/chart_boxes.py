@@ -40,8 +40,6 @@ def chart_faults(page: Any, charts: str) -> list[str]:
 
 def count_lines(page: Any, charts: str) -> list[int]:
     """Return the number of lines in each of the charts."""
-    script = (
-        "charts => [...document.querySelectorAll(charts)].map(svg => svg.querySelectorAll('.mark-line path').length)"
-    )
+    script = "charts => [...document.querySelectorAll(charts)].map(svg => svg.querySelectorAll('.mark-line path').length)"
     found: list[int] = page.evaluate(script, charts)
     return found

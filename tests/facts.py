@@ -27,7 +27,13 @@ def run_facts(**changes):
     facts = {
         "name": "14m-10M-char-demo-s0",
         "model": "14m",
-        "factors": {"architecture": "gpt_neox", "size": "14m", "model": "14m", "budget": "10M", "tokenizer": "char"},
+        "factors": {
+            "architecture": "gpt_neox",
+            "size": "14m",
+            "model": "14m",
+            "budget": "10M",
+            "tokenizer": "char",
+        },
         "tokens_budget": 10_000_000,
         "tokenizer": "char",
         "tokenizer_sha256": "0" * 64,

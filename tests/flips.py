@@ -110,7 +110,9 @@ def flippable(name, whole, chance):
     """Choose a byte: any of a binary file, a digit or letter of a text."""
     if name.endswith(BINARY):
         return chance.randrange(len(whole))
-    return chance.choice([place for place, byte in enumerate(whole) if chr(byte).isascii() and chr(byte).isalnum()])
+    return chance.choice(
+        [place for place, byte in enumerate(whole) if chr(byte).isascii() and chr(byte).isalnum()]
+    )
 
 
 def other_byte(byte, name, chance):
@@ -141,7 +143,13 @@ class Flips:
 
     def settings(self, name):
         paths = [f"paths.{key}={self.folder / key}" for key in ("runs", "cache", "tokenizers")]
-        fixed = ["model=tiny", "tokens=1536", "tokenizer=char", f"data.path={self.folder / 'corpus'}", f"name={name}"]
+        fixed = [
+            "model=tiny",
+            "tokens=1536",
+            "tokenizer=char",
+            f"data.path={self.folder / 'corpus'}",
+            f"name={name}",
+        ]
         fixed += [
             "batch.sequences=8",
             "batch.length=16",

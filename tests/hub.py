@@ -57,7 +57,10 @@ class Hub:
 
     def commit(self, kind: str, name: str, files: Mapping[str, bytes], branch: str = "main") -> str:
         """Commit files, all that the branch then has, to a repository, which is made if it is new."""
-        files = {".gitattributes": b"*.safetensors filter=lfs\n", **files}  # as every repository of the hub has it
+        files = {
+            ".gitattributes": b"*.safetensors filter=lfs\n",
+            **files,
+        }  # as every repository of the hub has it
         return self.repositories.setdefault((kind, name), Repository()).commit(files, branch)
 
     def add_folder(self, root: Path) -> None:
@@ -65,7 +68,9 @@ class Hub:
         for folder in sorted(path for path in root.glob("*/*/*") if path.is_dir()):
             kind, owner, name = folder.relative_to(root).parts
             files = (file for file in sorted(folder.rglob("*")) if file.is_file())
-            self.commit(kind, f"{owner}/{name}", {str(file.relative_to(folder)): file.read_bytes() for file in files})
+            self.commit(
+                kind, f"{owner}/{name}", {str(file.relative_to(folder)): file.read_bytes() for file in files}
+            )
 
 
 @contextlib.contextmanager
@@ -122,7 +127,9 @@ class _Handler(BaseHTTPRequestHandler):
         return b"".join(parts)
 
     def send_json(self, value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> None:
-        self.send_content(json.dumps(value).encode(), status, {"Content-Type": "application/json", **(headers or {})})
+        self.send_content(
+            json.dumps(value).encode(), status, {"Content-Type": "application/json", **(headers or {})}
+        )
 
     def send_content(self, content: bytes, status: int, headers: Mapping[str, str]) -> None:
         self.send_response(status)
@@ -146,7 +153,9 @@ class _Handler(BaseHTTPRequestHandler):
 Query = dict[str, list[str]]
 
 
-def _info(request: _Handler, query: Query, body: bytes, kind: str, name: str, revision: str | None = None) -> None:
+def _info(
+    request: _Handler, query: Query, body: bytes, kind: str, name: str, revision: str | None = None
+) -> None:
     if found := request.find(kind, name, revision or "main"):
         with_facts = query.get("blobs", ["false"])[0].lower() in ("true", "1")
         siblings = [
@@ -172,7 +181,8 @@ def _refs(request: _Handler, query: Query, body: bytes, kind: str, name: str) ->
         return  # the error is sent
     branches = request.hub.repositories.get((kind, name), Repository()).branches
     listed = [
-        {"name": branch, "ref": f"refs/heads/{branch}", "targetCommit": commit} for branch, commit in branches.items()
+        {"name": branch, "ref": f"refs/heads/{branch}", "targetCommit": commit}
+        for branch, commit in branches.items()
     ]
     request.send_json({"branches": listed, "tags": [], "converts": []})
 
@@ -212,7 +222,8 @@ def _entries(files: Files) -> dict[str, dict[str, Any]]:
     }
     folders = {str(parent) for path in files for parent in Path(path).parents} - {"."}
     return entries | {
-        folder: {"type": "directory", "path": folder, "size": 0, "oid": _oid(folder.encode())} for folder in folders
+        folder: {"type": "directory", "path": folder, "size": 0, "oid": _oid(folder.encode())}
+        for folder in folders
     }
 
 
@@ -246,10 +257,14 @@ def _create(request: _Handler, query: Query, body: bytes) -> None:
     name = f"{asked['organization']}/{asked['name']}"
     kind = f"{asked.get('type') or 'model'}s"
     if (kind, name) in request.hub.repositories:
-        request.send_json({"error": "You already created this model repo", "url": f"{request.hub.url}/{name}"}, 409)
+        request.send_json(
+            {"error": "You already created this model repo", "url": f"{request.hub.url}/{name}"}, 409
+        )
         return
     request.hub.commit(kind, name, {})
-    request.hub.repositories[kind, name].private = asked.get("visibility") == "private" or asked.get("private") is True
+    request.hub.repositories[kind, name].private = (
+        asked.get("visibility") == "private" or asked.get("private") is True
+    )
     request.send_json({"url": f"{request.hub.url}/{name}", "name": name})
 
 
@@ -274,7 +289,8 @@ def _before_upload(request: _Handler, query: Query, body: bytes, kind: str, name
     request.send_json(
         {
             "files": [
-                {"path": path, "uploadMode": "regular", "shouldIgnore": False, "oid": there.get(path)} for path in paths
+                {"path": path, "uploadMode": "regular", "shouldIgnore": False, "oid": there.get(path)}
+                for path in paths
             ]
         }
     )

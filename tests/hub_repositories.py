@@ -43,8 +43,12 @@ def corpus_files(texts: Sequence[str], shards: int = 2) -> dict[str, bytes]:
         f"multilingual/c4-zh.tfrecord-{number:05d}-of-{shards:05d}.json.gz": json_lines(records[number::shards])
         for number in range(shards)
     }
-    english = {"en/c4-train.00000-of-00001.json.gz": json_lines([{"text": "not wanted", "timestamp": "", "url": ""}])}
-    return {"README.md": _C4_CARD.encode()} | {name: gzip.compress(part) for name, part in (parts | english).items()}
+    english = {
+        "en/c4-train.00000-of-00001.json.gz": json_lines([{"text": "not wanted", "timestamp": "", "url": ""}])
+    }
+    return {"README.md": _C4_CARD.encode()} | {
+        name: gzip.compress(part) for name, part in (parts | english).items()
+    }
 
 
 def sentencepiece_model(texts: Iterable[str], size: int = 600) -> bytes:
@@ -66,12 +70,17 @@ def benchmark_files(pairs: Iterable[dict]) -> dict[str, bytes]:
     return {f"data/{name}.jsonl": json_lines(records) for name, records in sorted(by_paradigm.items())}
 
 
-def repositories(documents: int | None = None, pairs: int | None = None) -> dict[tuple[str, str], dict[str, bytes]]:
+def repositories(
+    documents: int | None = None, pairs: int | None = None
+) -> dict[tuple[str, str], dict[str, bytes]]:
     """The files of corpus, tokenizer and benchmark, by kind and name of the repository."""
     texts = list(islice(training_text(), documents))
     return {
         ("datasets", CORPUS): corpus_files(texts),
-        ("models", TOKENIZER): {"tokenizer.model": sentencepiece_model(texts[:2000]), "adapter_config.json": b"{}"},
+        ("models", TOKENIZER): {
+            "tokenizer.model": sentencepiece_model(texts[:2000]),
+            "adapter_config.json": b"{}",
+        },
         ("datasets", BENCHMARK): benchmark_files(islice(demo_pairs(), pairs)),
     }
 

@@ -39,7 +39,9 @@ def main():
         steps = [json.loads(line)["step"] for line in metrics.read_text().splitlines()]
         assert steps == list(range(1, len(steps) + 1)), "each step is there once"
         run(place, *MASKED)
-        run(place, *(OTHER if sys.platform == "linux" else [word for word in OTHER if word != "engine=deepspeed"]))
+        run(
+            place, *(OTHER if sys.platform == "linux" else [word for word in OTHER if word != "engine=deepspeed"])
+        )
         run(place, "score", f"run={metrics.parent}", "benchmarks=[demo]", "subset=2", "linking=[lp,slor]")
         run(place, "analyze", "runs='runs/*'")
         run(place, "verify", f"run={metrics.parent}", "deep=true")
@@ -65,7 +67,9 @@ def run(place, *words):
 def stop(place, *words):
     """Start a command that trains a run, and after a step let it save its state and stop."""
     with started(place, words, expected=75) as process:
-        while process.poll() is None and not any(file.read_bytes() for file in place.glob("runs/*/metrics.jsonl")):
+        while process.poll() is None and not any(
+            file.read_bytes() for file in place.glob("runs/*/metrics.jsonl")
+        ):
             time.sleep(0.05)
         process.send_signal(signal.SIGUSR1)
 

@@ -71,7 +71,9 @@ def corpus_settings(kind="text", **given):
 
 def tokenizer_settings(kind, **given):
     """Return the settings of a tokenizer, with its kind as its name."""
-    return check(TokenizerSettings, completed(choice("tokenizer", kind, "hub"), {"kind": kind, "name": kind} | given))
+    return check(
+        TokenizerSettings, completed(choice("tokenizer", kind, "hub"), {"kind": kind, "name": kind} | given)
+    )
 
 
 def rate_settings(kind="cosine", decay=None, **given):

@@ -20,7 +20,9 @@ def test_a_field_without_a_label_is_found_and_one_with_it_is_none(tmp_path: Path
             path.write_text(f"{_HEAD}<body><main><h1>t</h1>{field}</main></body></html>", encoding="utf-8")
             page.goto(path.as_uri())
             found.append(axe.axe_findings(page))
-    assert [(one["rule"], one["impact"], one["elements"]) for one in found[0]] == [("label", "critical", ["<input>"])]
+    assert [(one["rule"], one["impact"], one["elements"]) for one in found[0]] == [
+        ("label", "critical", ["<input>"])
+    ]
     assert found[1] == []
 
 

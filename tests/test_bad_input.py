@@ -87,7 +87,10 @@ def test_a_corpus_that_is_too_short(run):
 BROKEN_BENCHMARKS = {
     "line that is not JSON": ("{", r"one\.jsonl:1: not JSON \(.* at character 2\)"),
     "no pair": ("", r"bench/zhoblimp/.*: the file is empty"),
-    "pair longer than the context": (json.dumps(PAIR | {"sentence_good": "天" * 40}), r"40 tokens.*context holds 16"),
+    "pair longer than the context": (
+        json.dumps(PAIR | {"sentence_good": "天" * 40}),
+        r"40 tokens.*context holds 16",
+    ),
 }
 
 

@@ -28,7 +28,10 @@ IN_IDENTIFIER = pattern([name.replace("-", "_") for name in NAMES])
 def python_files() -> list[Path]:
     """All files of Python outside the tests."""
     found = (file for folder in FOLDERS for file in sorted((ROOT / folder).rglob("*.py")))
-    return [*ROOT.glob("*.py"), *(file for file in found if file.resolve() == file)]  # not over the links of ucurve/
+    return [
+        *ROOT.glob("*.py"),
+        *(file for file in found if file.resolve() == file),
+    ]  # not over the links of ucurve/
 
 
 def docstrings(tree: ast.AST) -> set[int]:
@@ -69,7 +72,12 @@ def named_benchmarks(source: str) -> Iterator[tuple[int, str]]:
 def test_no_benchmark_is_named_in_python():
     files = {file.relative_to(ROOT).as_posix(): file for file in python_files()}
     assert len(files) > 150
-    assert {"eval/settings.py", "analysis/sections.py", "measurements/speed/scoring.py", "score.py"} <= files.keys()
+    assert {
+        "eval/settings.py",
+        "analysis/sections.py",
+        "measurements/speed/scoring.py",
+        "score.py",
+    } <= files.keys()
     found = [
         f"{name}:{line}: {benchmark}"
         for name, file in files.items()

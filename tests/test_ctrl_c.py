@@ -24,7 +24,12 @@ BEGINS_ANEW = "the same command starts again from the beginning"
     [
         ("train.py", ["tokens=1M"], "ucurve.training.cli.train_command", GOES_ON),
         ("score.py", SCORE, "ucurve.eval.run.execute", f"scores made so far are kept, {GOES_ON}"),
-        ("analyze.py", [], "ucurve.analysis.run.analyze_command", f"every file written so far is whole, {BEGINS_ANEW}"),
+        (
+            "analyze.py",
+            [],
+            "ucurve.analysis.run.analyze_command",
+            f"every file written so far is whole, {BEGINS_ANEW}",
+        ),
         ("verify.py", ["run=x"], "ucurve.training.verify.verify_command", BEGINS_ANEW),
         (
             "tokenizers/build.py",
@@ -60,7 +65,9 @@ def interrupt(command, wanted, folder):
     end = time.monotonic() + 120
     while process.poll() is None and not any(folder.glob(wanted)) and time.monotonic() < end:
         time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the command and to all processes it has started
+    os.killpg(
+        process.pid, signal.SIGINT
+    )  # as a terminal does: to the command and to all processes it has started
     try:
         return process.wait(timeout=60), process.communicate()[1]
     finally:

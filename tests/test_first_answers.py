@@ -71,7 +71,10 @@ MISTAKES = [
     ([*TRAIN, "paths.runs=foreign"], "exists and is not a run of this suite"),
     ([*TRAIN, "name=done", "paths.runs=.", "schedule.count=3"], r"these keys differ: schedule\.count: 2 -> 3"),
     (["train.py", "-m", "seed=0,1", *TRAIN[1:], "schedule.count=47"], "does not fit a run of 8 steps"),
-    ([*TRAIN, "dry_run=true", "tokenizer=hub", "tokenizer.path=/nowhere"], r"tokenizer\.path: no folder /nowhere"),
+    (
+        [*TRAIN, "dry_run=true", "tokenizer=hub", "tokenizer.path=/nowhere"],
+        r"tokenizer\.path: no folder /nowhere",
+    ),
     (["tokenizers/build.py"], r"allenai/c4 cannot be fetched"),
     (["tokenizers/build.py", "data.path=null"], r"data\.path: no value given"),
     (["tokenizers/build.py", "data.path=korpus"], "no file or folder 'korpus'"),
@@ -122,7 +125,10 @@ MISTAKES = [
     (["-m", "train.batches", "run=dome", "from=0", "to=1"], "no folder dome. Did you mean 'done'"),
     (["-m", "launch.publish", "run=done"], "out: no value given"),
     (["-m", "launch.publish", "run=dome", "out=x"], "no folder dome. Did you mean 'done'"),
-    (["-m", "launch.publish", "run=done", "out=corpus"], "out=corpus is there already; publishing needs a new folder"),
+    (
+        ["-m", "launch.publish", "run=done", "out=corpus"],
+        "out=corpus is there already; publishing needs a new folder",
+    ),
     (["-m", "launch.publish", "run=unfinished", "out=x"], "the run is running, not finished", 1),
     (GENERATE, r"cannot read v \(No such file"),
 ]

@@ -262,11 +262,16 @@ def test_a_tokenizer_class_that_is_none_is_refused(folder, file, name):
     hostile_model(folder)
     for other in ("processor_config.json", "preprocessor_config.json"):
         change(
-            folder, other, auto_map={"AutoProcessor": "evil.T", "AutoFeatureExtractor": "evil.T"}, processor_class="T"
+            folder,
+            other,
+            auto_map={"AutoProcessor": "evil.T", "AutoFeatureExtractor": "evil.T"},
+            processor_class="T",
         )
     change(folder, "tokenizer_config.json", tokenizer_class=None)
     change(folder, file, tokenizer_class=name)
-    with pytest.raises(UserError, match=rf"published/{file}: tokenizer_class is '{name}', which is not a tokenizer"):
+    with pytest.raises(
+        UserError, match=rf"published/{file}: tokenizer_class is '{name}', which is not a tokenizer"
+    ):
         load_tokenizer(folder)
 
 
@@ -305,7 +310,9 @@ def test_a_compiled_kernel_of_the_hub_is_refused(folder, key, nested):
 
 
 def test_a_quantisation_that_nobody_knows_imports_nothing(folder):
-    change(folder, "config.json", quantization_config={"quant_method": "evil", "modules": "evil", "code": "evil.C"})
+    change(
+        folder, "config.json", quantization_config={"quant_method": "evil", "modules": "evil", "code": "evil.C"}
+    )
     load_model(folder, "AutoModelForCausalLM")
 
 
@@ -330,7 +337,9 @@ def test_weights_named_by_the_configuration(folder, name):
 
 def test_an_adapter_is_no_model(folder):
     change(folder, "adapter_config.json", base_model_name_or_path="owner/name", peft_type="LORA")
-    message = r"adapter_config\.json: the folder holds an adapter \(PEFT, such as LoRA\) for the model 'owner/name'"
+    message = (
+        r"adapter_config\.json: the folder holds an adapter \(PEFT, such as LoRA\) for the model 'owner/name'"
+    )
     with pytest.raises(UserError, match=message):
         load_model(folder, "AutoModelForCausalLM")
 
@@ -357,7 +366,8 @@ def test_a_tokenizer_of_the_hub_is_fetched_without_its_code_and_refused(folder, 
     hostile_tokenizer(folder)
     wanted = []
     monkeypatch.setattr(
-        "ucurve.training.tokenizer.folder.fetch", lambda name, patterns, revision: wanted.extend(patterns) or folder
+        "ucurve.training.tokenizer.folder.fetch",
+        lambda name, patterns, revision: wanted.extend(patterns) or folder,
     )
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("ab cd.\n")
@@ -370,7 +380,9 @@ def test_a_tokenizer_of_the_hub_is_fetched_without_its_code_and_refused(folder, 
 def run(script, *arguments, cwd):
     variables = os.environ | {"HF_HUB_OFFLINE": "1", "HF_MODULES_CACHE": str(cwd / "modules")}
     command = [sys.executable, str(ROOT / script), *arguments]
-    return subprocess.run(command, cwd=cwd, env=variables, input="y\n" * 9, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=cwd, env=variables, input="y\n" * 9, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.mark.long

@@ -39,7 +39,9 @@ def environment(hub, home, **more):
 def start(arguments, cwd, variables):
     script, *rest = arguments
     command = [sys.executable, *([str(ROOT / script)] if script.endswith(".py") else [script]), *rest]
-    return subprocess.run(command, cwd=cwd, env=variables, capture_output=True, text=True, check=False, timeout=240)
+    return subprocess.run(
+        command, cwd=cwd, env=variables, capture_output=True, text=True, check=False, timeout=240
+    )
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +91,9 @@ def test_what_was_read_is_recorded(hub, typed):
 @pytest.mark.long
 def test_a_sentencepiece_model_alone_gives_the_ids_of_sentencepiece(hub, typed):
     place, _ = typed
-    content = hub.repositories["models", TOKENIZER].commits[commit_of(hub, "models", TOKENIZER)]["tokenizer.model"]
+    content = hub.repositories["models", TOKENIZER].commits[commit_of(hub, "models", TOKENIZER)][
+        "tokenizer.model"
+    ]
     theirs = sentencepiece.SentencePieceProcessor(model_proto=content)
     ours = load_tokenizer(place / "runs" / NAME / "tokenizer")
     lines = [*islice(training_text(), 300), "鑫森淼 é 🎈", "两个 空格", "<s>不是</s>记号", "2024年"]
@@ -142,7 +146,9 @@ def test_a_published_run_is_on_the_hub_with_a_revision_for_each_checkpoint(hub, 
         }
     fetched = "from ucurve.huggingface.pretrained import fetch; print(fetch('me/suite', ['*'], 'step3'))"
     folder = ask(hub, tmp_path / "hf", fetched)
-    assert sha256_file(Path(folder) / "model.safetensors") == sha256_file(tmp_path / "out/step3/model.safetensors")
+    assert sha256_file(Path(folder) / "model.safetensors") == sha256_file(
+        tmp_path / "out/step3/model.safetensors"
+    )
 
 
 def ask(hub, home, code):

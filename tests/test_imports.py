@@ -179,7 +179,10 @@ def test_no_module_imports_itself_over_others():
 def named_in_strings(path: Path) -> Iterator[str]:
     """The beginnings of the names of modules that a file hands to what imports them, as far as it writes them out."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("import_module", "PackageLoader"):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in (
+            "import_module",
+            "PackageLoader",
+        ):
             first = node.args[0].values[0] if isinstance(node.args[0], ast.JoinedStr) else node.args[0]
             if isinstance(first, ast.Constant):
                 yield str(first.value)

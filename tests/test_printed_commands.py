@@ -106,7 +106,9 @@ def test_the_last_lines_of_the_demo_can_be_typed(tmp_path, monkeypatch, active, 
         monkeypatch.setenv("VIRTUAL_ENV", f"{tmp_path}/.venv")
     said = demo.what_next("runs/demo", own)
     assert ("    source .venv/bin/activate\n" in said) != active
-    commands = [shlex.split(line) for line in said.splitlines() if line.startswith(("    ucurve ", "    python "))]
+    commands = [
+        shlex.split(line) for line in said.splitlines() if line.startswith(("    ucurve ", "    python "))
+    ]
     assert [words[:2] for words in commands] == [["ucurve", "workbench"], ["python", "train.py"]]
     assert unquoted(said) == []
     compose("workbench", read_arguments(commands[0][2:]))

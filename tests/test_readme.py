@@ -11,7 +11,9 @@ from tests.generation.multiblimp.toy import GOOD, PL, SG, noun, sentence, treeba
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 SMALLER = {"14m": "tiny", "10M": "40K"}
-ADVERBS = ["multe/multe/ADV//22/advmod"] * 20  # between subject and verb: what follows the verb is left out of a pair
+ADVERBS = [
+    "multe/multe/ADV//22/advmod"
+] * 20  # between subject and verb: what follows the verb is left out of a pair
 LONG = [
     sentence(f"long-{number}", noun(subject, "hundo", feats, 22), *ADVERBS, verb(form, "kuri", feats))
     for number, (subject, feats, form) in enumerate([("hundo", SG, "kuras"), ("hundoj", PL, "kurajn")])

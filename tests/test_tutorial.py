@@ -86,7 +86,9 @@ def test_the_tutorial_ends_with_curves(tmp_path):
     quoted = re.findall(r"(?:ends with|says) `(.*?)`", PAGE)
     assert len(quoted) == 2
     assert [line for line in quoted if line not in said] == []
-    assert "the teachers sleep .\n" in (tmp_path / "tutorial" / "english" / "text.txt").read_text(encoding="utf-8")
+    assert "the teachers sleep .\n" in (tmp_path / "tutorial" / "english" / "text.txt").read_text(
+        encoding="utf-8"
+    )
     for name in ("english", "python"):
         figures = tmp_path / "tutorial" / "figures" / name
         assert (figures / "report.html").is_file()

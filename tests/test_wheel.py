@@ -56,7 +56,9 @@ def test_a_wheel_brings_one_name(ucurve):
     names = {name.partition("/")[0] for name in zipfile.ZipFile(ucurve.wheel).namelist()}
     assert names == {"ucurve", f"ucurve-{__version__}.dist-info"}
     code = "import ucurve; print(ucurve.train, ucurve.open, ucurve.score, ucurve.__file__)"
-    done = subprocess.run([ucurve.python, "-c", code], cwd=ucurve.folder, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [ucurve.python, "-c", code], cwd=ucurve.folder, capture_output=True, text=True, check=True
+    )
     assert "site-packages/ucurve/__init__.py" in done.stdout
 
 

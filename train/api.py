@@ -26,7 +26,9 @@ def train(*arguments: str, **settings: object) -> list[Path]:
         >>> runs = ucurve.train("schedule.count=14", model="tiny", tokens="800K", data="demo")
         >>> ucurve.open(runs)
     """
-    written = {key: value if isinstance(value, str | Path) else json.dumps(value) for key, value in settings.items()}
+    written = {
+        key: value if isinstance(value, str | Path) else json.dumps(value) for key, value in settings.items()
+    }
     given = [*arguments, *(f"{key}={value}" for key, value in written.items())]
     words = read_arguments([argument for argument in given if argument not in MULTIRUN])
     cells = sweep("train", words) if set(arguments) & {*MULTIRUN} else [with_lists("train", words)]

@@ -88,7 +88,9 @@ def _write(file: TextIO, batches: SeenBatches, settings: BatchesSettings) -> Non
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(names)
     for record in records:
-        writer.writerow(" ".join(map(str, value)) if isinstance(value, list) else value for value in record.values())
+        writer.writerow(
+            " ".join(map(str, value)) if isinstance(value, list) else value for value in record.values()
+        )
 
 
 def _format_sequence(seen: SeenSequence, ids: bool) -> str:

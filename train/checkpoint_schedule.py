@@ -44,14 +44,18 @@ def fill_count(settings: ScheduleSettings, total_steps: int) -> ScheduleSettings
     return replace(settings, count=min(_PAPER_COUNT, total_steps + 1))
 
 
-def checkpoint_steps(settings: ScheduleSettings, total_steps: int, seen_per_step: int | Fraction) -> tuple[int, ...]:
+def checkpoint_steps(
+    settings: ScheduleSettings, total_steps: int, seen_per_step: int | Fraction
+) -> tuple[int, ...]:
     """Return the ascending, distinct steps at which a run is checkpointed, with 0 and ``total_steps``.
 
     A step has seen so many tokens, or words where the budget is in words.
     """
     if settings.kind in ("log", "linear"):
         if settings.count is None:
-            raise UserError(f"schedule.count: no value given; schedule={settings.kind} wants the number of checkpoints")
+            raise UserError(
+                f"schedule.count: no value given; schedule={settings.kind} wants the number of checkpoints"
+            )
         spaced = log_steps if settings.kind == "log" else linear_steps
         return spaced(settings.count, total_steps)
     if settings.kind == "pythia":
@@ -136,7 +140,9 @@ def listed_steps(steps: Sequence[int], total_steps: int) -> tuple[int, ...]:
         UserError: when no step is given, or they do not ascend, or one lies outside the run.
     """
     if not steps:
-        raise UserError("schedule.steps is empty; schedule=list wants ascending ones: 'schedule.steps=[0,10,100]'")
+        raise UserError(
+            "schedule.steps is empty; schedule=list wants ascending ones: 'schedule.steps=[0,10,100]'"
+        )
     for before, after in itertools.pairwise(steps):
         if after <= before:
             raise UserError(f"schedule.steps: {after} follows {before}; the steps must ascend")

@@ -98,7 +98,9 @@ def _run_grid(cells: Sequence[Cell]) -> None:
     check_cells(cells)
     shared = cells[0].settings
     if all(cell.settings.eval == shared.eval for cell in cells):
-        log_what_is_not_scored(Path(shared.paths.runs, "*"), shared.eval, [cell.settings.folder for cell in cells])
+        log_what_is_not_scored(
+            Path(shared.paths.runs, "*"), shared.eval, [cell.settings.folder for cell in cells]
+        )
     run = GridRun(*with_trunks(longest_first(cells), train_run))
     try:
         run.work()

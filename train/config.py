@@ -132,7 +132,9 @@ class BatchSettings:
     @model_validator(mode="after")
     def _lengths_grow(self) -> "BatchSettings":
         lengths = [stage.length for stage in self.shorter]
-        if lengths != sorted(set(lengths)) or any(self.length % length or length == self.length for length in lengths):
+        if lengths != sorted(set(lengths)) or any(
+            self.length % length or length == self.length for length in lengths
+        ):
             raise ValueError(
                 f"shorter: got the lengths {', '.join(map(str, lengths))}; they must grow, and each must divide "
                 f"length={self.length}, which comes last"
@@ -298,12 +300,16 @@ class RunRequest:
     grid: tuple[dict[str, object], ...]  # axes, which are expanded before there is a run
     start: str | None
     start_with: Literal["weights", "state"]
-    started_from: FullStart | Start | None = None  # what is at ``start``, once it is read; no key of conf/train.yaml
+    started_from: FullStart | Start | None = (
+        None  # what is at ``start``, once it is read; no key of conf/train.yaml
+    )
     words: PositiveInt | None = None  # the budget in words; no key of conf/train.yaml, which has ``tokens=102Mw``
 
     @field_validator("seeds", mode="wrap")
     @classmethod
-    def _seeds_after_seed(cls, value: object, check: ValidatorFunctionWrapHandler, info: ValidationInfo) -> object:
+    def _seeds_after_seed(
+        cls, value: object, check: ValidatorFunctionWrapHandler, info: ValidationInfo
+    ) -> object:
         return check(value) if "seed" in info.data else value  # one mistake, of the key that was given
 
     @model_validator(mode="after")
@@ -324,7 +330,9 @@ class RunRequest:
         if self.rate.kind == "wsd_s" and self.optimizer.minimum == 0:
             raise ValueError("optimizer.minimum=0: rate=wsd_s falls as 1 / x, which never reaches 0; as 0.1")
         if self.rate.form == "exponential" and self.optimizer.minimum == 0:
-            raise ValueError("optimizer.minimum=0: rate.form=exponential never reaches 0; as optimizer.minimum=0.1")
+            raise ValueError(
+                "optimizer.minimum=0: rate.form=exponential never reaches 0; as optimizer.minimum=0.1"
+            )
         return self
 
     @model_validator(mode="after")
@@ -359,7 +367,9 @@ class RunRequest:
     @model_validator(mode="after")
     def _a_start_has_a_name(self) -> "RunRequest":
         if self.start is not None and self.name is None:
-            raise ValueError(f"start={self.start} needs name=SUFFIX, which tells the run from one with random weights")
+            raise ValueError(
+                f"start={self.start} needs name=SUFFIX, which tells the run from one with random weights"
+            )
         if self.start is None and self.start_with == "state" and self.started_from is None:
             raise ValueError("start_with=state needs start=RUN/checkpoints/STEP, whose state is meant")
         return self
@@ -411,7 +421,11 @@ class RunRequest:
             "rate.decay": (rate.decay, usual.decay),
             "rate.form": (rate.form, usual.form),
             "optimizer": (self.optimizer.kind, "adamw"),
-            **{f"optimizer.{key}": (optimizer[key], others[key]) for key in optimizer if key not in ("kind", "betas")},
+            **{
+                f"optimizer.{key}": (optimizer[key], others[key])
+                for key in optimizer
+                if key not in ("kind", "betas")
+            },
             "data.attention": (self.data.attention, "stream"),
             "objective": (self.objective.kind, self.model.objective),
             **{f"objective.{key}": values for key, values in self.objective.with_defaults().items()},
@@ -518,7 +532,9 @@ class RunSettings(RunRequest):
     def kept_steps(self) -> tuple[int, ...]:
         """The steps after which the full state is kept, ascending."""
         places = self.resume.keep_states
-        return tuple(sorted({one if isinstance(one, int) else parse_count(one) // self.batch.tokens for one in places}))
+        return tuple(
+            sorted({one if isinstance(one, int) else parse_count(one) // self.batch.tokens for one in places})
+        )
 
 
 def read_request(values: Configuration) -> RunRequest:
@@ -554,7 +570,10 @@ def _read_start(values: Configuration) -> Configuration:
     run = folder.parent.parent  # the folder is RUN/checkpoints/STEP
     facts = read_run_facts(run)  # whose name stays when the folder gets another one
     found = Start(
-        run.name if facts is None else facts.name, manifest.step, manifest.weights_sha256, manifest.tokenizer_sha256
+        run.name if facts is None else facts.name,
+        manifest.step,
+        manifest.weights_sha256,
+        manifest.tokenizer_sha256,
     )
     if values.get("start_with") != "state":
         return {"started_from": asdict(found)}
@@ -601,7 +620,9 @@ def _complete(values: Configuration) -> Configuration:
         if kind == "auto" and isinstance(model, dict):
             kind = model.get("objective", "causal")
         objective = given | {"kind": kind}
-        for file in choices("objective"):  # keys that this objective does not read have the values of those that do
+        for file in choices(
+            "objective"
+        ):  # keys that this objective does not read have the values of those that do
             objective = completed(file, objective)
         added["objective"] = objective
     return values | added

@@ -67,7 +67,9 @@ def log_what_is_not_scored(run: Path, settings: EvalSettings, runs: Iterable[Pat
     given += [] if settings.benchmark_root is None else [f"benchmark_root={settings.benchmark_root}"]
     command = invocation.command("score", shlex.join(given))
     if settings.when == "later":
-        log_line(f"scored beside the training or later by this, with the other keys given below eval.:\n  {command}")
+        log_line(
+            f"scored beside the training or later by this, with the other keys given below eval.:\n  {command}"
+        )
     elif not settings.benchmarks:
         log_line(f"nothing is scored, as benchmarks= names no benchmark; later, for example:\n  {command}")
     _cache.logged.update(map(str, [run, *runs]))
@@ -100,6 +102,8 @@ def read_accuracies(run: Path) -> dict[int, dict[str, float]]:
     found: dict[int, dict[str, float]] = {}
     for (_, benchmark, name), rows in named.groupby(["step", "benchmark", "name"]):
         shown = read_reported(run, str(benchmark)).choose_rows(rows)
-        for step, phenomenon, accuracy in shown[["step", "phenomenon", "accuracy"]].itertuples(index=False, name=None):
+        for step, phenomenon, accuracy in shown[["step", "phenomenon", "accuracy"]].itertuples(
+            index=False, name=None
+        ):
             found.setdefault(step, {})[f"accuracy/{name}/{phenomenon}"] = accuracy
     return found

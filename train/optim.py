@@ -51,7 +51,9 @@ class OptimizerSettings:
 
     learning_rate: PositiveFloat
     minimum: Share  # final learning rate as a share of the peak
-    warmup: Annotated[float | int, BeforeValidator(_read_warmup)]  # a share of the steps, or from 2 on their number
+    warmup: Annotated[
+        float | int, BeforeValidator(_read_warmup)
+    ]  # a share of the steps, or from 2 on their number
     betas: tuple[Decay, Decay]
     eps: PositiveFloat
     weight_decay: NonNegativeFloat
@@ -77,7 +79,9 @@ class RateSettings:
     def _decay_is_of_wsd(self) -> "RateSettings":
         falls = self.kind in ("wsd", "wsd_s")
         if falls and self.decay is None:
-            raise ValueError(f"decay: no value given; rate={self.kind} wants the share of the steps in which it falls")
+            raise ValueError(
+                f"decay: no value given; rate={self.kind} wants the share of the steps in which it falls"
+            )
         if not falls and self.decay is not None:
             raise ValueError(f"decay is for rate=wsd and rate=wsd_s; this is rate={self.kind}")
         if self.at and self.kind != "wsd_s":

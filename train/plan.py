@@ -104,7 +104,8 @@ class Plan:
         seen = [0] * len(data.parts)
         for length, steps in batch.split_steps(step):
             before, after = (
-                data.joining.count(end * batch.tokens // length, length) for end in (steps.start - 1, steps.stop - 1)
+                data.joining.count(end * batch.tokens // length, length)
+                for end in (steps.start - 1, steps.stop - 1)
             )
             seen = [one + length * (to - since) for one, since, to in zip(seen, before, after, strict=True)]
         return {part.name: count for part, count in zip(data.parts, seen, strict=True)}
@@ -124,7 +125,9 @@ def make_plan(settings: RunSettings, vocabulary: int) -> Plan:
     return plan
 
 
-def describe_plan(plan: Plan, vocabulary_note: str, stream: StreamSize | None = None, tokens_note: str = "") -> str:
+def describe_plan(
+    plan: Plan, vocabulary_note: str, stream: StreamSize | None = None, tokens_note: str = ""
+) -> str:
     """Return a plan as text, as ``dry_run=true`` prints it.
 
     Args:
@@ -191,7 +194,9 @@ def _describe_lengths(plan: Plan) -> Iterator[str]:
     for length, steps in batch.split_steps(plan.steps):
         of = f"{batch.tokens // length} x {length} tokens"
         yield (
-            f"steps          {plan.steps:,} of {of}" if not batch.shorter else f"steps          {len(steps):,} of {of}"
+            f"steps          {plan.steps:,} of {of}"
+            if not batch.shorter
+            else f"steps          {len(steps):,} of {of}"
         )
 
 
@@ -262,4 +267,6 @@ def _note_large_vocabulary(plan: Plan) -> str:
         return ""
     tokenizer = plan.settings.tokenizer
     how = "tokenizer.vocab_size=" if tokenizer.kind in ("word", "bpe") else "another tokenizer"
-    return f"; together they are {100 * share:.0f} % of the parameters: a smaller vocabulary ({how}) trains faster"
+    return (
+        f"; together they are {100 * share:.0f} % of the parameters: a smaller vocabulary ({how}) trains faster"
+    )

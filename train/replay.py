@@ -98,7 +98,9 @@ def open_batches(run: Path, cache: Path | None = None, data_path: str | None = N
 def _rebuild(seen: RunTokens, cache: Path, data_path: str | None) -> TokenStore:
     run, settings = seen.run, load_settings(seen.run)
     if data_path is not None and settings.data.kind != "text":
-        raise UserError(f"data_path={data_path} is for a corpus of files; {run} has data.kind={settings.data.kind}")
+        raise UserError(
+            f"data_path={data_path} is for a corpus of files; {run} has data.kind={settings.data.kind}"
+        )
     log_line(f"{cache} does not hold the token stream of {run.name}; it is built from the corpus")
     data = settings.data if data_path is None else replace(settings.data, path=data_path)
     try:

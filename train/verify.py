@@ -268,11 +268,15 @@ def first_weights_faults(whole: Sequence[Path], plan: Plan, facts: RunFacts) -> 
         where = f"step {settings.started_from.step} of {settings.started_from.run}"
         return [] if same else [f"{first}: not the weights of {where}, which the run starts from"]
     no_token = 0  # the token that precedes documents stands in the configuration only
-    model = settings.model.design.build_model(plan.vocabulary, settings.batch.length, no_token, settings.seeds.init)
+    model = settings.model.design.build_model(
+        plan.vocabulary, settings.batch.length, no_token, settings.seeds.init
+    )
     if holds_weights(first, model):
         return []
     then, now = facts.versions.get("torch"), versions()["torch"]
-    return [f"{first}: not the weights that seeds.init={settings.seeds.init} gives (torch {then} then, {now} now)"]
+    return [
+        f"{first}: not the weights that seeds.init={settings.seeds.init} gives (torch {then} then, {now} now)"
+    ]
 
 
 def twin_faults(whole: Sequence[Path], plan: Plan) -> list[str]:

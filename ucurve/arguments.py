@@ -16,7 +16,9 @@ from ucurve.fields import format_count
 from ucurve.invocation import command
 
 SEARCHPATH = "hydra.searchpath="
-_NO_TEXT = re.compile(r"\s*([\[{]|\w+\()|.*\$\{", re.DOTALL)  # how lists, mappings and sweeps begin; an interpolation
+_NO_TEXT = re.compile(
+    r"\s*([\[{]|\w+\()|.*\$\{", re.DOTALL
+)  # how lists, mappings and sweeps begin; an interpolation
 BRACKETS = set("[]{}")
 _DEEPEST = 50  # brackets in one another
 _LONGEST_VALUE = 500  # characters of a value in a message
@@ -28,13 +30,25 @@ IMPLIED = {  # by a key that is given, or a key with its value
     "data=demo": ("tokenizer", "char"),
 }
 MULTIRUN = ("-m", "--multirun")
-_OPTIONS = {*MULTIRUN, "-h", "--help", "--version", "-r", "--run", "--resolve"}  # these, and Hydra's with a value:
+_OPTIONS = {
+    *MULTIRUN,
+    "-h",
+    "--help",
+    "--version",
+    "-r",
+    "--run",
+    "--resolve",
+}  # these, and Hydra's with a value:
 _WITH_A_VALUE = {
     *("-c", "--cfg", "-p", "--package", "-i", "--info", "-cn", "--config-name", "-cp", "--config-path"),
     *("--hydra-help", "-sc", "--shell-completion", "--experimental-rerun"),
 }
 _SCORING = "eval."  # before the keys of scoring, where a command has others too
-_NOT_OF_SCORING = ("device", "dtype", "words")  # alone they may be meant for training, which has its own keys for them
+_NOT_OF_SCORING = (
+    "device",
+    "dtype",
+    "words",
+)  # alone they may be meant for training, which has its own keys for them
 _THOUSANDS = re.compile(r"tokens=(\d{1,3}(,\d{3})+)")  # as people write a number, and not several numbers
 _ONE_OF_A_GRID = ("tokens",)  # has no default that shows that it is one number
 
@@ -136,14 +150,18 @@ def quoted_where_needed(argument: str) -> str:
     """Quote the value of ``key=value`` where Hydra's grammar has no plain form of it, as for a path in Chinese."""
     depths = itertools.accumulate((character in "[{(") - (character in "]})") for character in argument)
     if max(depths, default=0) > _DEEPEST:
-        raise UserError(f"the argument {shorten(repr(argument))} has more than {_DEEPEST} brackets in one another")
+        raise UserError(
+            f"the argument {shorten(repr(argument))} has more than {_DEEPEST} brackets in one another"
+        )
     key, equals, value = argument.partition("=")
     if not equals or argument.startswith("-") or _is_readable(argument):
         return argument
     unfolded = f"{key}={' '.join(value.splitlines())}"
     if value.startswith(("[", "{")) and _is_readable(unfolded):  # a list that was written on several lines
         return unfolded
-    if "=" in value and "{" not in value and _is_readable(f"{key}={value.replace('=', '_')}"):  # -rate=wsd in names
+    if (
+        "=" in value and "{" not in value and _is_readable(f"{key}={value.replace('=', '_')}")
+    ):  # -rate=wsd in names
         return f"{key}={re.sub('[^][,]*=[^][,]*', lambda name: _quoted(name[0]), value)}"
     quoted = f"{key}={_quoted(value)}"
     is_text = not set(value) & BRACKETS or _NO_TEXT.match(value) is None

@@ -68,7 +68,9 @@ COMMANDS = {
     "verify": Command(
         "Train", "ucurve.training.verify.verify_command", "check that every file of a run is what was recorded"
     ),
-    "batches": Command("Train", "ucurve.training.batches.batches_command", "show what a model saw between two steps"),
+    "batches": Command(
+        "Train", "ucurve.training.batches.batches_command", "show what a model saw between two steps"
+    ),
     "build": Command(
         "Train",
         "ucurve.training.cli.build_command",
@@ -84,7 +86,10 @@ COMMANDS = {
         "the same command goes on",
     ),
     "emit": Command(
-        "Run a grid", "ucurve.launch.emit.emit_command", "write the files that start a grid elsewhere", "arguments"
+        "Run a grid",
+        "ucurve.launch.emit.emit_command",
+        "write the files that start a grid elsewhere",
+        "arguments",
     ),
     "status": Command(
         "Run a grid", "ucurve.launch.status.status_command", "list how the runs of a grid stand", "arguments"
@@ -124,7 +129,9 @@ COMMANDS = {
         "judge pairs by what people answered about them",
     ),
     "publish": Command(
-        "Share", "ucurve.launch.publish.publish.publish_command", "turn a finished run into a Hugging Face repository"
+        "Share",
+        "ucurve.launch.publish.publish.publish_command",
+        "turn a finished run into a Hugging Face repository",
     ),
     "leaderboard": Command(
         "Share",
@@ -268,7 +275,9 @@ def _versions() -> str:
 
 def _overview() -> str:
     width = max(map(len, COMMANDS))
-    what = "ucurve trains small language models, scores every checkpoint on minimal pairs and draws learning curves."
+    what = (
+        "ucurve trains small language models, scores every checkpoint on minimal pairs and draws learning curves."
+    )
     lines = [what, "", f"usage: {_started()} COMMAND [key=value] ..."]
     for stage in dict.fromkeys(command.stage for command in COMMANDS.values()):
         here = {name: command for name, command in COMMANDS.items() if command.stage == stage}

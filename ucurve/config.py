@@ -265,7 +265,9 @@ def configuration_message(error: Exception, name: str) -> str:
     if empty:
         return f"{empty.group(1)}: no value given"
     key = re.search(r"Key '([^']+)' is not in struct", text)
-    unknown = (key and re.search(r"full_key: (\S+)", text)) or key or re.search(r"Could not override '([^']+)'", text)
+    unknown = (
+        (key and re.search(r"full_key: (\S+)", text)) or key or re.search(r"Could not override '([^']+)'", text)
+    )
     return _unknown_key(unknown.group(1), name) if unknown else text.split(". Check https")[0]
 
 
@@ -280,7 +282,9 @@ def _explaining_errors(name: str, composed: Sequence[Composed] = ()) -> Iterator
         if composed:  # then the fault is ours
             raise
         too_deep = isinstance(error, RecursionError)
-        reason = "too many brackets or aliases in one another" if too_deep else shorten(" ".join(str(error).split()))
+        reason = (
+            "too many brackets or aliases in one another" if too_deep else shorten(" ".join(str(error).split()))
+        )
         raise UserError(f"the arguments do not fit conf/{name}.yaml: {reason}") from error
 
 

@@ -9,7 +9,9 @@ from typing import Any, cast
 from omegaconf import OmegaConf
 
 _HERE = Path(__file__).resolve().parent
-CONFIGURATION = next(folder for folder in (_HERE / "conf", _HERE.parent / "conf") if folder.is_dir())  # wheel, checkout
+CONFIGURATION = next(
+    folder for folder in (_HERE / "conf", _HERE.parent / "conf") if folder.is_dir()
+)  # wheel, checkout
 AT_THE_TOP = "_global_"  # the package of a file whose keys have no group before them
 NO_VALUE = "???"  # OmegaConf's mark for a key that must be given
 _IN_PLACE = "_here_"  # the package of a file whose keys stand among those of the file that names it
@@ -18,7 +20,9 @@ _NO_KEYS = ("defaults", "hydra")  # they stand beside the keys of a file
 
 def groups(name: str) -> dict[str, str]:
     """Return the groups of a configuration, each with what stands before its keys, as ``model.``."""
-    return {group: "" if place == _IN_PLACE else f"{place}." for group, place, _ in chosen(f"{name}.yaml") if group}
+    return {
+        group: "" if place == _IN_PLACE else f"{place}." for group, place, _ in chosen(f"{name}.yaml") if group
+    }
 
 
 def chosen(file: str) -> Iterator[tuple[str, str, str | None]]:
@@ -57,7 +61,9 @@ def completed(file: str, given: Mapping[str, object]) -> dict[str, object]:
     values: dict[str, object] = {}
     for one in reversed(with_bases(file)):
         values |= load(one)
-    return _merged({key: value for key, value in values.items() if key not in _NO_KEYS and value != NO_VALUE}, given)
+    return _merged(
+        {key: value for key, value in values.items() if key not in _NO_KEYS and value != NO_VALUE}, given
+    )
 
 
 def _merged(values: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
@@ -65,7 +71,9 @@ def _merged(values: Mapping[str, object], given: Mapping[str, object]) -> dict[s
     merged = dict(values)
     for key, value in given.items():
         before = values.get(key)
-        merged[key] = _merged(before, value) if isinstance(before, Mapping) and isinstance(value, Mapping) else value
+        merged[key] = (
+            _merged(before, value) if isinstance(before, Mapping) and isinstance(value, Mapping) else value
+        )
     return merged
 
 

@@ -71,14 +71,18 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str], where: str = "") 
     """Build the error for a name of some kind (``"benchmark"``) that is not one of the allowed ones."""
     choices = sorted(allowed)
     place = f" in {where}" if where else ""
-    return UserError(f"unknown {kind} {name!r}{place}; allowed: {', '.join(choices)}.{did_you_mean(name, choices)}")
+    return UserError(
+        f"unknown {kind} {name!r}{place}; allowed: {', '.join(choices)}.{did_you_mean(name, choices)}"
+    )
 
 
 def missing_folder(kind: str, path: Path) -> UserError:
     """Build the error for a folder that is not there, given for a key such as ``"run"``, with the nearest beside it."""
     beside = path.parent
     present = [entry.name for entry in beside.iterdir() if entry.is_dir()] if beside.is_dir() else []
-    close = nearest(path.name, present) or next((name for name in present if name.endswith(f"-{path.name}")), None)
+    close = nearest(path.name, present) or next(
+        (name for name in present if name.endswith(f"-{path.name}")), None
+    )
     hint = f" Did you mean {str(beside / close)!r}?" if close else ""
     return UserError(f"{kind}: no folder {path}.{hint}")
 

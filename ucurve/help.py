@@ -39,7 +39,13 @@ def command_help(name: str, arguments: Sequence[str] = ()) -> str:
     keys = list(_read_keys(f"{name}.yaml"))
     for group, prefix in groups.items():
         keys += _group_keys(group, prefix, f"{group}/{chosen[group]}.yaml")
-    lines = [f"usage: {command(name, '[key=value] ...')}", "", *textwrap.wrap(" ".join(said), _WIDTH), "", "Examples"]
+    lines = [
+        f"usage: {command(name, '[key=value] ...')}",
+        "",
+        *textwrap.wrap(" ".join(said), _WIDTH),
+        "",
+        "Examples",
+    ]
     lines += [f"  {example}" for example in examples]
     if choices := [line for group in groups for line in _choice_lines(group, chosen[group])]:
         other = f"{command(name, next(iter(groups)))}=NAME --help"

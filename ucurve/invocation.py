@@ -7,7 +7,14 @@ from pathlib import Path
 from ucurve.interpreter import IN_CHECKOUT, ROOT
 
 CONSOLE, MODULE = "ucurve", "python -m ucurve"
-_SCRIPTS = ("train", "score", "analyze", "verify", "generate", "build")  # commands that a checkout has a script for
+_SCRIPTS = (
+    "train",
+    "score",
+    "analyze",
+    "verify",
+    "generate",
+    "build",
+)  # commands that a checkout has a script for
 
 
 def command(name: str, arguments: str = "") -> str:

@@ -22,12 +22,16 @@ def count_processes() -> int:
     return min(_MOST_PROCESSES, cores)
 
 
-def map_in_processes(work: Callable[[Argument], Result], arguments: Sequence[Argument], what: str) -> list[Result]:
+def map_in_processes(
+    work: Callable[[Argument], Result], arguments: Sequence[Argument], what: str
+) -> list[Result]:
     """Return what ``work`` makes of each argument, in their order; messages say ``what`` a process does."""
     processes = min(count_processes(), len(arguments))
     if processes < 2:
         return list(map(work, arguments))
-    context = multiprocessing.get_context("spawn")  # a fork would copy the threads' locks of the libraries loaded here
+    context = multiprocessing.get_context(
+        "spawn"
+    )  # a fork would copy the threads' locks of the libraries loaded here
     before = set(multiprocessing.active_children())
     with naming_a_death(what), ProcessPoolExecutor(processes, mp_context=context) as pool:
         try:

@@ -47,7 +47,9 @@ def read_yaml(path: Path, kind: type[Data]) -> Data:
     except ValidationError as error:
         details = error.errors(include_url=False)
     raise UserError(
-        "\n  ".join(f"{path}:{_line(tree, detail['loc'])}: {describe_problem(detail, kind)}" for detail in details)
+        "\n  ".join(
+            f"{path}:{_line(tree, detail['loc'])}: {describe_problem(detail, kind)}" for detail in details
+        )
     )
 
 
@@ -88,7 +90,9 @@ class _Loader(yaml.SafeLoader):
         self._values += size
         self._by_aliases += size
         if self._by_aliases > _MOST_BY_ALIASES:
-            raise _at(alias.start_mark, f"the aliases up to *{alias.anchor} stand for over {_MOST_BY_ALIASES:,} values")
+            raise _at(
+                alias.start_mark, f"the aliases up to *{alias.anchor} stand for over {_MOST_BY_ALIASES:,} values"
+            )
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> object:
         try:

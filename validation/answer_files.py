@@ -10,7 +10,7 @@ from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as settings_class
 
 from ucurve.errors import UserError
-from ucurve.storage.tabular import Rows, read_number, read_rows
+from ucurve.storage.tabular import read_number, read_rows
 
 GOOD, BAD, NONE = "good", "bad", "none"
 CHOICES = (GOOD, BAD, NONE)
@@ -79,7 +79,15 @@ def read_table(path: Path, columns: Columns) -> list[Answer]:
     if not people:
         pattern = f"columns.annotators={columns.annotators}"
         raise UserError(f"{path}:1: no column matches {pattern}; the columns are {', '.join(names)}")
-    return list(_wide(rows, columns, people, path))
+    answers = []
+    for line, row in rows:
+        place = f"{path}:{line}"
+        item = full_cell(row, columns.item, place)
+        for person in people:
+            if text := row[person].strip():  # an empty cell is no answer
+                choice = columns.read_choice(text, f"{place}: {person}")
+                answers.append(Answer(person, item, choice, math.nan, "", math.nan, place))
+    return answers
 
 
 def read_rating_table(path: Path, columns: Columns) -> list[Rating]:
@@ -89,8 +97,17 @@ def read_rating_table(path: Path, columns: Columns) -> list[Rating]:
         UserError: naming the line with an empty cell or a rating that is no number.
     """
     assert columns.rating is not None
-    rows = read_rows(path, "answers", (columns.annotator, columns.item, columns.rating), line_breaks=True)
-    return [_rating(row, columns, columns.rating, f"{path}:{line}") for line, row in rows]
+    ratings = []
+    named = (columns.annotator, columns.item, columns.rating)
+    for line, row in read_rows(path, "answers", named, line_breaks=True):
+        place = f"{path}:{line}"
+        annotator, item = full_cell(row, columns.annotator, place), full_cell(row, columns.item, place)
+        rating = read_number(row[columns.rating])
+        if rating is None:
+            raise UserError(f"{place}: the rating {row[columns.rating]!r} is not a number")
+        seconds = parse_seconds(row.get(columns.seconds, ""), place)
+        ratings.append(Rating(annotator, item, rating, seconds, place))
+    return ratings
 
 
 def read_paradigms(paths: Sequence[Path], columns: Columns) -> Iterator[tuple[str, str, str]]:
@@ -124,15 +141,8 @@ def full_cell(row: Mapping[str, str], name: str, place: str) -> str:
     return text
 
 
-def _rating(row: Mapping[str, str], columns: Columns, column: str, place: str) -> Rating:
-    annotator, item = full_cell(row, columns.annotator, place), full_cell(row, columns.item, place)
-    rating = read_number(row[column])
-    if rating is None:
-        raise UserError(f"{place}: the rating {row[column]!r} is not a number")
-    return Rating(annotator, item, rating, parse_seconds(row.get(columns.seconds, ""), place), place)
-
-
 def _long(row: Mapping[str, str], columns: Columns, place: str) -> Answer:
+    """Read a line of the long form, which is one answer."""
     return Answer(
         full_cell(row, columns.annotator, place),
         full_cell(row, columns.item, place),
@@ -144,14 +154,3 @@ def _long(row: Mapping[str, str], columns: Columns, place: str) -> Answer:
         place,
         row.get("questionnaire", "").strip(),
     )
-
-
-def _wide(rows: Rows, columns: Columns, people: Sequence[str], path: Path) -> Iterator[Answer]:
-    """Yield the answers of one line after the other; an empty cell is no answer."""
-    for line, row in rows:
-        place = f"{path}:{line}"
-        item = full_cell(row, columns.item, place)
-        for person in people:
-            if text := row[person].strip():
-                choice = columns.read_choice(text, f"{place}: {person}")
-                yield Answer(person, item, choice, math.nan, "", math.nan, place)

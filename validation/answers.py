@@ -90,6 +90,7 @@ def judge_answers(settings: AnswerSettings) -> Findings:
 
 
 def _judge_choices(settings: AnswerSettings) -> Findings:
+    """Judge choices between two sentences: people, items and paradigms, and the files for ``analyze.py``."""
     items = load_items(settings.answers, settings.items, settings.columns)
     answers = load_answers(settings.answers, settings.items, settings.columns, items)
     annotators = judge_annotators(answers, settings.exclude)
@@ -108,18 +109,15 @@ def _judge_choices(settings: AnswerSettings) -> Findings:
         # In what was judged, columns of these names hold the votes.
         "items_judged": items.drop(columns=[GOOD, BAD, "right"]).merge(judged, on="item", validate="one_to_one"),
         "paradigms": paradigms,
-        # Who accepted a pair chose no sentence, so sentences have no ratings then.
-        **({} if asked_to_accept(settings.items) else _of_sentences(counted, items, paradigms)),
     }
+    # Who accepted a pair chose no sentence, so sentences have no ratings then.
+    if not asked_to_accept(settings.items):
+        tables |= {"human": human_table(paradigms), **rating_tables(counted, items)}
     return Findings(tables, summary, choice_lines(annotators, paradigms, rule, summary))
 
 
-def _of_sentences(answers: pd.DataFrame, items: pd.DataFrame, paradigms: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the files for ``analyze.py``, of people who chose a sentence."""
-    return {"human": human_table(paradigms), **rating_tables(answers, items)}
-
-
 def _judge_ratings(settings: AnswerSettings) -> Findings:
+    """Judge ratings of single sentences: the raters, and the file for ``analyze.py``."""
     ratings = load_ratings(settings.answers, settings.columns)
     annotators = judge_raters(ratings, settings.exclude.item_seconds)
     counted = _counted(ratings, annotators)
@@ -166,7 +164,9 @@ def rating_summary(ratings: pd.DataFrame, annotators: pd.DataFrame) -> Summary:
     }  # fmt: skip
 
 
-def write_folder(folder: Path, findings: Findings, settings: Mapping[str, object], inputs: Sequence[Path]) -> None:
+def write_folder(
+    folder: Path, findings: Findings, settings: Mapping[str, object], inputs: Sequence[Path]
+) -> None:
     """Write each table as csv, and ``summary.json`` with what they were made from; all of it or nothing."""
     record = {
         **findings.summary,
@@ -228,6 +228,7 @@ def _people_lines(annotators: pd.DataFrame) -> list[str]:
 
 
 def _printed(row: Mapping[Hashable, Any], rule: Rule) -> dict[str, str]:
+    """Write the row of a paradigm for the terminal."""
     return {
         "paradigm": row["paradigm"], "items": str(row["items"]), "answers": str(row["total"]),
         "right %": _percent(row["accuracy"]), "95 %": f"{_percent(row['low'])}-{_percent(row['high'])}",

@@ -40,7 +40,9 @@ def read_items(path: Path) -> pd.DataFrame:
         first, before = known.setdefault(facts["item"], (line, facts))
         for name, value in facts.items():
             if value != before[name]:
-                raise UserError(f"{place}: {name} of {key[0]!r} is {value!r} here and {before[name]!r} in line {first}")
+                raise UserError(
+                    f"{place}: {name} of {key[0]!r} is {value!r} here and {before[name]!r} in line {first}"
+                )
     _refuse_shared_names(known, path)
     return pd.DataFrame([facts for _, facts in known.values()])
 
@@ -50,7 +52,9 @@ def items_of_answers(named: Iterable[tuple[str, str, str]]) -> pd.DataFrame:
     paradigms: dict[str, str] = {}
     for item, paradigm, place in named:
         if paradigms.setdefault(item, paradigm) != paradigm:
-            raise UserError(f"{place}: the item {item!r} is of {paradigm!r} here and of {paradigms[item]!r} before")
+            raise UserError(
+                f"{place}: the item {item!r} is of {paradigm!r} here and of {paradigms[item]!r} before"
+            )
     table = pd.DataFrame({"item": list(paradigms), "kind": ITEM, "paradigm": list(paradigms.values())})
     return table.assign(**dict.fromkeys(_OPTIONAL, ""), right=GOOD)
 
@@ -66,6 +70,7 @@ def _refuse_shared_names(known: dict[str, tuple[int, dict[str, str]]], path: Pat
 
 
 def _facts(row: dict[str, str], place: str) -> dict[str, str]:
+    """Read what a line says of its item, the columns of ``read_items``."""
     kind = full_cell(row, "kind", place)
     if kind not in KINDS:
         raise unknown_name("kind", kind, KINDS, place)

@@ -46,7 +46,9 @@ def load_items(answers: Sequence[Path], items: Path | None, columns: Columns) ->
     return items_of_answers(read_paradigms(answers, columns))
 
 
-def load_answers(paths: Sequence[Path], source: Path | None, columns: Columns, items: pd.DataFrame) -> pd.DataFrame:
+def load_answers(
+    paths: Sequence[Path], source: Path | None, columns: Columns, items: pd.DataFrame
+) -> pd.DataFrame:
     """Read all answers, each with kind, paradigm and right choice of its item; ``source`` is the file of the items.
 
     Raises:
@@ -76,7 +78,9 @@ def read_answers(path: Path, columns: Columns) -> list[Answer]:
     """Read a file of answers; its form is told from its name and how it begins."""
     if path.suffix == ".json":
         return read_label_studio(path)
-    return read_pcibex(path) if is_pcibex(path) else read_table(path, columns)
+    # Results of PCIbex begin with a comment.
+    is_pcibex = read_utf8(path).lstrip().startswith("#")
+    return read_pcibex(path) if is_pcibex else read_table(path, columns)
 
 
 def _read_about(source: Path | None) -> dict[str, Any]:
@@ -120,12 +124,8 @@ _TIME = "EventTime"
 _ASKED = ("PennElementType", "PennElementName", "Parameter", "Value", _TIME, _TRIAL)
 Kind = TypeVar("Kind")
 _SIDES = ("first", "second")  # Label Studio shows the sentences in this order
-_Trial = tuple[str, str, str]  # when the results came in, the person, and the place of the trial in the experiment
-
-
-def is_pcibex(path: Path) -> bool:
-    """Say whether a file is one of results of PCIbex: it begins with a comment."""
-    return read_utf8(path).lstrip().startswith("#")
+# When the results came in, the person, and the place of the trial in the experiment.
+_Trial = tuple[str, str, str]
 
 
 def read_pcibex(path: Path) -> list[Answer]:
@@ -146,7 +146,9 @@ def read_pcibex(path: Path) -> list[Answer]:
                 raise UserError(f"{place}: 'item' is missing or empty")
             choice = _allowed(value, CHOICES, place)
             # A person may change a choice within a trial; the last one counts.
-            chosen[trial] = Answer(trial[1], row["item"].strip(), choice, seconds, row.get("page", ""), math.nan, place)
+            chosen[trial] = Answer(
+                trial[1], row["item"].strip(), choice, seconds, row.get("page", ""), math.nan, place
+            )
     if not chosen:
         raise UserError(f"{path}: no line with the choice of a Selector named 'choice'; nothing was answered")
     return list(chosen.values())
@@ -157,15 +159,32 @@ def read_label_studio(path: Path) -> list[Answer]:
     tasks = read_json(path)
     if not isinstance(tasks, list):
         raise UserError(f"{path}: a list of tasks is expected, as in the JSON export of Label Studio")
-    answers = [
-        answer for number, task in enumerate(tasks, start=1) for answer in _task_answers(task, f"{path}: task {number}")
-    ]
+    answers = []
+    for number, task in enumerate(tasks, start=1):
+        place = f"{path}: task {number}"
+        data = _member(task, "data", dict, place)
+        item, good_first = _member(data, "item", (str, int), place), _member(data, "good_first", bool, place)
+        for annotation in _member(task, "annotations", list, place):
+            # Exports name a person by a number, or as an object with an address.
+            person = _member(annotation, "completed_by", (int, str, dict), place)
+            answers.append(
+                Answer(
+                    str(_member(person, "email", str, place) if isinstance(person, dict) else person),
+                    str(item),
+                    _side_choice(annotation, good_first, place),
+                    parse_seconds(str(annotation.get("lead_time") or ""), place),
+                    str(data.get("page", "")),
+                    math.nan,
+                    place,
+                )
+            )
     if not answers:
         raise UserError(f"{path}: no task has annotations; nothing was answered")
     return answers
 
 
 def _pcibex_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the places and cells of the lines about trials and selectors that name a person."""
     columns: list[str] = []
     for number, line in enumerate(LINE_END.split(read_utf8(path)), start=1):
         place = f"{path}:{number}"
@@ -174,8 +193,12 @@ def _pcibex_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
             # The comments number the columns again where the next lines have others.
             columns = [*columns[: int(named[1]) - 1], named[2]]
         elif line.strip() and not line.startswith("#"):
+            try:
+                cells = next(csv.reader([line]))
+            except csv.Error as error:
+                raise UserError(f"{place}: not a line of CSV ({error})") from error
             # PCIbex writes a comma inside of a value as %2C.
-            row = dict(zip(columns, map(unquote, _cells(line, place)), strict=False))
+            row = dict(zip(columns, map(unquote, cells), strict=False))
             for name in _ASKED:
                 if name not in row:
                     raise UserError(f"{place}: no column {name!r}; the comments above name {', '.join(columns)}")
@@ -183,31 +206,8 @@ def _pcibex_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
                 yield place, row
 
 
-def _cells(line: str, place: str) -> list[str]:
-    try:
-        return next(csv.reader([line]))
-    except csv.Error as error:
-        raise UserError(f"{place}: not a line of CSV ({error})") from error
-
-
-def _task_answers(task: object, place: str) -> Iterator[Answer]:
-    data = _member(task, "data", dict, place)
-    item, good_first = _member(data, "item", (str, int), place), _member(data, "good_first", bool, place)
-    for annotation in _member(task, "annotations", list, place):
-        # Exports name a person by a number, or as an object with an address.
-        person = _member(annotation, "completed_by", (int, str, dict), place)
-        yield Answer(
-            str(_member(person, "email", str, place) if isinstance(person, dict) else person),
-            str(item),
-            _side_choice(annotation, good_first, place),
-            parse_seconds(str(annotation.get("lead_time") or ""), place),
-            str(data.get("page", "")),
-            math.nan,
-            place,
-        )
-
-
 def _side_choice(annotation: Mapping[str, Any], good_first: bool, place: str) -> str:
+    """Return the choice of an annotation, which names a side, as one of ``CHOICES``."""
     results = annotation.get("result")
     if annotation.get("was_cancelled") or not results:
         return NONE

@@ -46,7 +46,7 @@ def workbench_command(values: dict[str, object]) -> None:
     config = uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=_END_SECONDS)
     server = uvicorn.Server(config)
     server.run(sockets=[listener])
-    if not server.started:
+    if not server.started:  # uvicorn has logged the reason
         raise RunError("the workbench did not start")
 
 
@@ -72,13 +72,17 @@ def _is_no_cancelled_request(record: logging.LogRecord) -> bool:
 
 
 def _listen(settings: WorkbenchSettings) -> socket.socket:
+    """Take the address and its port, before the imports that take seconds."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listener = socket.socket(family)
+    # Connections of a workbench that has just ended keep its port for a minute.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((settings.host, settings.port))
         listener.listen()  # so that a browser that is quicker than the server waits
     except OSError as error:
         listener.close()
-        raise UserError(f"host={settings.host} port={settings.port}: {error.strerror}; give another port=") from error
+        raise UserError(
+            f"host={settings.host} port={settings.port}: {error.strerror}; give another port="
+        ) from error
     return listener

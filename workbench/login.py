@@ -53,6 +53,7 @@ class Brake:
     def count_wrong(self) -> float:
         """Count a wrong password, and return the seconds that it takes."""
         self._wrong += 1
+        # The doublings are bounded too, as no float holds the thousandth.
         return min(_WRONG_SECONDS * 2.0 ** min(max(0, self._wrong - _FREE_TRIES), 10), _LONGEST_SECONDS)
 
 
@@ -87,6 +88,7 @@ class Login:
         if not _equal(given, self.token):
             return None if self.is_known(request) else RedirectResponse(f"{LOGIN}?wrong=1", 303)
         left = [(name, value) for name, value in request.query_params.multi_items() if name != _TOKEN]
+        # With two slashes at its beginning, an address would lead to another host.
         path = "/" + request.scope["path"].lstrip("/")
         return self._let_in(request, quote(path) + (f"?{urlencode(left)}" if left else ""))
 
@@ -97,6 +99,7 @@ class Login:
 
     async def read(self, request: Request) -> Response:
         """Read the password or the token that was typed."""
+        # A form of a length that is not told counts as too large.
         if int(request.headers.get("content-length") or _LARGEST_FORM + 1) > _LARGEST_FORM:
             return PlainTextResponse("the form is too large", 413)
         try:
@@ -109,12 +112,15 @@ class Login:
         return await self._read_password(request, form.get("password", [""])[0])
 
     async def _read_password(self, request: Request, given: str) -> Response:
+        """Let in whoever gives the password; of each address they are looked at one after the other."""
         address = request.client.host if request.client else ""
         brake = self._brakes[address] = self._brakes.pop(address, Brake())
         if len(self._brakes) > _MOST_ADDRESSES:
             self._brakes.pop(next(iter(self._brakes)))
         if brake.waiting >= _MOST_WAITING:
-            return self._page("Too many passwords from your address wait for their turn. Try again in a minute.", 429)
+            return self._page(
+                "Too many passwords from your address wait for their turn. Try again in a minute.", 429
+            )
         if await brake.look(_equal(given, self._password or "")):
             self._brakes.pop(address, None)
             return self._let_in(request, "/")
@@ -122,7 +128,8 @@ class Login:
 
     def _let_in(self, request: Request, to: str) -> Response:
         reply = RedirectResponse(to, 303)
-        # Not strict: the first page is often opened from a terminal in a browser, which is another site.
+        # No script can read it. Not strict: the first page is often opened from a terminal in a browser, which is
+        # another site.
         reply.set_cookie(_cookie_name(request), self._ticket, httponly=True, samesite="lax")
         return reply
 
@@ -131,6 +138,7 @@ class Login:
 
 
 def _equal(given: str, expected: str) -> bool:
+    # Takes as long wherever the first wrong letter is; it compares letters beyond ASCII as bytes only.
     return hmac.compare_digest(given.encode(errors="replace"), expected.encode())
 
 

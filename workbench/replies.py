@@ -69,7 +69,7 @@ async def in_thread(work: Callable[[Given], Made], given: Given) -> Made:
     def run() -> None:
         try:
             finish = partial(result.set_result, work(given))
-        except BaseException as error:
+        except BaseException as error:  # whatever it is, else the request would wait for ever
             finish = partial(result.set_exception, error)
         with contextlib.suppress(RuntimeError):  # the server has ended
             loop.call_soon_threadsafe(answer, finish)
@@ -130,6 +130,7 @@ async def _body(request: Request) -> Values:
     """Read the JSON object of a request."""
     if request.method in ("GET", "HEAD"):
         return {}
+    # Counted as it comes, since a request need not tell its length.
     data = bytearray()
     async for chunk in request.stream():
         data += chunk
@@ -145,4 +146,5 @@ async def _body(request: Request) -> Values:
 
 
 def _refuse_constant(name: str) -> NoReturn:
+    """Refuse NaN and Infinity, which Python's reader would take."""
     raise ValueError(f"{name} is not a number in JSON")

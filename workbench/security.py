@@ -20,7 +20,9 @@ Next = Callable[[Request], Awaitable[Response]]
 
 STATIC = "/static/"
 _READING = ("GET", "HEAD")
-_HOST = re.compile(r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(?::[0-9]{1,5})?", re.ASCII | re.IGNORECASE)
+_HOST = re.compile(
+    r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(?::[0-9]{1,5})?", re.ASCII | re.IGNORECASE
+)
 
 _POLICY = "; ".join([
     "default-src 'none'",
@@ -57,6 +59,7 @@ class Gate(BaseHTTPMiddleware):
         return reply
 
     async def _answer(self, request: Request, call_next: Next) -> Response:
+        """Answer who is let in and what is open to all; others get the login, or the status 401 for a script."""
         if refusal := self._refusal(request):
             return PlainTextResponse(refusal, 403)
         path = request.scope["path"]
@@ -78,6 +81,7 @@ class Gate(BaseHTTPMiddleware):
         name = parts["six"] or parts["name"]
         if self._settings.is_local and name.lower() not in LOCAL_HOSTS:
             return f"the workbench answers to {', '.join(LOCAL_HOSTS)} and not to {name!r}"
+        # Older browsers do not tell it. A link elsewhere may lead to a page, but not ask for data.
         site = request.headers.get("sec-fetch-site", "same-origin")
         if site not in ("same-origin", "none") and "/api/" in request.scope["path"]:
             return "a page of another origin asked; open the workbench itself"

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 from importlib.resources import files
 
 from starlette.applications import Starlette
@@ -19,20 +20,18 @@ from ucurve.workbench.judge.questionnaires import Questionnaires
 from ucurve.workbench.judge.room import judge_room
 from ucurve.workbench.login import LOGIN, Login
 from ucurve.workbench.pages import render
-from ucurve.workbench.replies import Endpoint, in_thread, json_route
+from ucurve.workbench.replies import in_thread, json_route
 from ucurve.workbench.room import File, Room
 from ucurve.workbench.security import STATIC, Gate
 from ucurve.workbench.settings import WorkbenchSettings
-from ucurve.workbench.write.projects import list_projects
+from ucurve.workbench.write.projects import describe_projects
 from ucurve.workbench.write.room import write_room
 
 
 def start_values(settings: WorkbenchSettings) -> dict[str, object]:
     """Return what ``templates/start.html`` shows; runs that cannot be read are replaced by the reason."""
     values: dict[str, object] = {
-        "projects": [
-            {"project": one.name, "templates": len(one.template_names())} for one in list_projects(settings.projects)
-        ],
+        "projects": describe_projects(settings.projects),
         "questionnaires": Questionnaires(settings.projects).names(),
     }
     patterns = settings.run_patterns()
@@ -64,27 +63,29 @@ def make_rooms(settings: WorkbenchSettings) -> list[Room]:
 def make_app(settings: WorkbenchSettings, rooms: Sequence[Room], login: Login) -> Starlette:
     """Make the application: the start page, and the pages of the rooms in the order of the menu."""
 
-    def page(room: Room) -> Endpoint:
-        async def show(request: Request) -> Response:
-            del request
-            return HTMLResponse(render(f"{room.name}.html", room=room, rooms=rooms))
-
-        return show
-
     async def start(request: Request) -> Response:
         del request
-        return HTMLResponse(render("start.html", room=None, rooms=rooms, **await in_thread(start_values, settings)))
+        return HTMLResponse(
+            render("start.html", room=None, rooms=rooms, **await in_thread(start_values, settings))
+        )
 
     routes = [
         Route("/", start),
         Route(LOGIN, login.show),
         Route(LOGIN, login.read, methods=["POST"]),
+        # Before the folder of the same address, since the first route that fits is taken.
         Route(f"{STATIC}vega.js", _vega),
         Route(f"{STATIC}look.css", _look),
         Mount(STATIC.rstrip("/"), StaticFiles(packages=[("ucurve.workbench.pages", "static")])),
     ]
     for room in rooms:
-        routes += [Route(f"/{room.name}", page(room)), *_requests(room)]
+        routes.append(Route(f"/{room.name}", partial(_page, room, rooms)))
+        routes += [
+            Route(f"/{room.name}/api/{action.path}", json_route(action.handler), methods=[action.method])
+            for action in room.actions
+        ]
+        if room.files is not None:
+            routes.append(Route(f"/{room.name}/files/{{path:path}}", partial(_file, room.files)))
 
     @contextlib.asynccontextmanager
     async def until_it_ends(app: Starlette) -> AsyncIterator[None]:
@@ -97,25 +98,21 @@ def make_app(settings: WorkbenchSettings, rooms: Sequence[Room], login: Login) -
     return Starlette(routes=routes, middleware=[gate], lifespan=until_it_ends)
 
 
-def _requests(room: Room) -> list[Route]:
-    routes = [
-        Route(f"/{room.name}/api/{action.path}", json_route(action.handler), methods=[action.method])
-        for action in room.actions
-    ]
-    if room.files is not None:
-        routes.append(Route(f"/{room.name}/files/{{path:path}}", _file_route(room.files)))
-    return routes
+async def _page(room: Room, rooms: Sequence[Room], request: Request) -> Response:
+    """Send the page of a room, with the menu of all."""
+    del request
+    return HTMLResponse(render(f"{room.name}.html", room=room, rooms=rooms))
 
 
-def _file_route(find: Callable[[str], File]) -> Endpoint:
-    async def show(request: Request) -> Response:
-        try:
-            file = await in_thread(find, request.path_params["path"])
-        except UserError as error:
-            return PlainTextResponse(str(error), 404)
-        return Response(file.content, headers={"Content-Type": file.media_type, "Content-Security-Policy": file.policy})
-
-    return show
+async def _file(find: Callable[[str], File], request: Request) -> Response:
+    """Send a file of a room under the policy of its own."""
+    try:
+        file = await in_thread(find, request.path_params["path"])
+    except UserError as error:
+        return PlainTextResponse(str(error), 404)
+    return Response(
+        file.content, headers={"Content-Type": file.media_type, "Content-Security-Policy": file.policy}
+    )
 
 
 async def _look(request: Request) -> Response:
@@ -125,6 +122,7 @@ async def _look(request: Request) -> Response:
 
 
 async def _vega(request: Request) -> Response:
+    """Send the libraries that draw the charts."""
     from ucurve.analysis.charts.offline import vega_script
 
     del request

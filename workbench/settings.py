@@ -45,20 +45,19 @@ class WorkbenchSettings:
 
 def find_password(settings: WorkbenchSettings) -> str | None:
     """Return the password that is given: by its key, in a file, or in the environment; None where there is none."""
-    if settings.password_file is not None:
-        if settings.password is not None:
-            raise UserError("password and password_file are both given; give one of them")
-        return _read_password(settings.password_file)
-    found = os.environ.get(PASSWORD_VARIABLE) if settings.password is None else settings.password
-    if found == "":
-        raise UserError(f"{PASSWORD_VARIABLE} is set and empty; give it a password or unset it")
-    return found
-
-
-def _read_password(path: Path) -> str:
+    path = settings.password_file
+    if path is None:
+        given = os.environ.get(PASSWORD_VARIABLE) if settings.password is None else settings.password
+        if given == "":
+            raise UserError(f"{PASSWORD_VARIABLE} is set and empty; give it a password or unset it")
+        return given
+    if settings.password is not None:
+        raise UserError("password and password_file are both given; give one of them")
     found = read_utf8(path).rstrip("\r\n")
     if not found or "\n" in found:
         raise UserError(f"password_file={path}: one line is expected, which is the password")
     if path.stat().st_mode & 0o077:
-        log_line(f"password_file={path} can be read by other users of this machine; chmod 600 {path} keeps it to you")
+        log_line(
+            f"password_file={path} can be read by other users of this machine; chmod 600 {path} keeps it to you"
+        )
     return found

@@ -160,7 +160,9 @@ def age_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
         return
     table = age_of_acquisition(own, factors)
     if table["ratio"].notna().any():
-        view = TableView(f"{_NOTE}{scored.title}.", _SHOWN, table, {f"age_of_acquisition_{scored.file_name}": table})
+        view = TableView(
+            f"{_NOTE}{scored.title}.", _SHOWN, table, {f"age_of_acquisition_{scored.file_name}": table}
+        )
         yield ReportSection(f"Which factor makes learning earlier on {scored.heading}", (view,))
 
 

@@ -66,7 +66,9 @@ class Order:
     """When each line learned the phenomena."""
 
     table: pd.DataFrame  # see find_order
-    before: pd.DataFrame  # BEFORE_COLUMNS, a row for every two phenomena that have a rank, the one of the lower first
+    before: (
+        pd.DataFrame
+    )  # BEFORE_COLUMNS, a row for every two phenomena that have a rank, the one of the lower first
 
 
 def find_order(shapes: Shapes) -> Order:
@@ -90,7 +92,9 @@ def find_order(shapes: Shapes) -> Order:
     for line, rows in tested.groupby("line", sort=False):
         # With few edits only the error over seeds is known. It is used, because without any error an order would look
         # certain.
-        curves = {name: with_known_error(shapes.estimates[str(line), name]) for name in rows["phenomenon"].astype(str)}
+        curves = {
+            name: with_known_error(shapes.estimates[str(line), name]) for name in rows["phenomenon"].astype(str)
+        }
         first = shapes.curves[shapes.curves["line"] == line].groupby("phenomenon")["accuracy"].first()
         own = acquisition_order(pd.DataFrame(list(_milestones(rows, curves, first))))
         ranked = own.loc[own["rank"].notna(), "phenomenon"]
@@ -128,7 +132,9 @@ def is_first(tokens: float, first: float) -> bool:
     return bool(np.isclose(tokens, first))
 
 
-def _milestones(rows: pd.DataFrame, curves: Mapping[str, Curve], untrained: pd.Series) -> Iterator[dict[str, object]]:
+def _milestones(
+    rows: pd.DataFrame, curves: Mapping[str, Curve], untrained: pd.Series
+) -> Iterator[dict[str, object]]:
     for row in rows.to_dict("records"):
         curve, start = curves[row["phenomenon"]], untrained[row["phenomenon"]]
         first, middle = curve.tokens[0], half_way(curve, start)
@@ -206,7 +212,9 @@ def differences(runs: Sequence[Run], *, by_line: bool) -> Callable[[str, str], s
         one, other = of_name[first], of_name[second]
         if one.line == other.line:
             return "seed"
-        differ = [name for name in design.varying if design.level(one.label, name) != design.level(other.label, name)]
+        differ = [
+            name for name in design.varying if design.level(one.label, name) != design.level(other.label, name)
+        ]
         return " and ".join(differ) or "other settings"
 
     return differs
@@ -271,7 +279,9 @@ def _agreements(scored: BenchmarkScores, order: pd.DataFrame, onsets: pd.DataFra
         of_line = order.set_index(["name", "phenomenon"])[["state", "first_checkpoint"]]
         lines = onsets["name"].map({run.label: run.line for run in runs})
         found = onsets.assign(line=lines).join(of_line, on=["line", "phenomenon"])
-        at_first = np.array([is_first(*pair) for pair in zip(found["onset"], found["first_checkpoint"], strict=True)])
+        at_first = np.array(
+            [is_first(*pair) for pair in zip(found["onset"], found["first_checkpoint"], strict=True)]
+        )
         own = acquisition_order(found.assign(state=found["state"].mask(at_first, FROM_START)))
         tables.append(order_agreement(own, "runs", differences(runs, by_line=False)))
     return stack([table for table in tables if len(table)], AGREEMENT_COLUMNS)

@@ -46,7 +46,9 @@ class Changes:
     tokens: Array  # float64[m], the changes that the sequential test finds, at least one even if p is large
     low: Array  # float64[m], percentile intervals of these places at 95 %, for m changes
     high: Array
-    slopes: Array  # float64[m + 1], change of the curve per decade of tokens, before the first change and after each
+    slopes: (
+        Array  # float64[m + 1], change of the curve per decade of tokens, before the first change and after each
+    )
     levels: Array  # float64[m], height of the bent line at the changes
     may_be_more: bool  # as many as are looked for on this axis, so that the curve may have more
 
@@ -84,7 +86,9 @@ def find_changes(curve: Curve, seed: int = 0, draws: int = TEST_DRAWS) -> Change
     first, last = np.minimum(low, chosen.places), np.maximum(high, chosen.places)
     # The true change may lie between two checkpoints, so the interval reaches half way to the next ones.
     ends = _halfway(axis, first, -1), _halfway(axis, last, 1)
-    return Changes(p, curve.tokens[chosen.places], *ends, chosen.slopes, chosen.values[chosen.places], count == most)
+    return Changes(
+        p, curve.tokens[chosen.places], *ends, chosen.slopes, chosen.values[chosen.places], count == most
+    )
 
 
 def noise_covariance(tokens: Array, curves: Array) -> tuple[Array, float]:
@@ -165,7 +169,9 @@ def _off_line(tokens: tuple[float, ...]) -> Array:
 def _most(tokens: tuple[float, ...]) -> int:
     """Return how many changes are looked for: two checkpoints are left for each, and a place that is far enough."""
     by_points = (len(tokens) - 2) // 3
-    return max((m for m in range(min(MOST_CHANGES, by_points) + 1) if m == 0 or len(_places(tokens, m))), default=0)
+    return max(
+        (m for m in range(min(MOST_CHANGES, by_points) + 1) if m == 0 or len(_places(tokens, m))), default=0
+    )
 
 
 def _halfway(tokens: tuple[float, ...], places: Ids, to: int) -> Array:
@@ -217,7 +223,9 @@ def _largest_gains(tokens: tuple[float, ...], count: int, rest: Array) -> tuple[
     gains, best = [], []
     for start in range(0, len(rest), _BLOCK):
         block = rest[start : start + _BLOCK]
-        scale = np.maximum(np.abs(block).max(axis=1), _NEAR)  # draws with few degrees of freedom are beyond float32
+        scale = np.maximum(
+            np.abs(block).max(axis=1), _NEAR
+        )  # draws with few degrees of freedom are beyond float32
         parts = (directions @ (block.T / scale).astype(np.float32)).reshape(-1, count, len(block))
         of_sets = np.einsum("ncd,ncd->nd", parts, parts)
         gains.append(of_sets.max(axis=0) * scale**2)

@@ -66,7 +66,9 @@ _FIGURE_NOTE = (
 )
 
 
-def change_table(estimates: Mapping[tuple[str, str], Curve], losses: Mapping[str, tuple[str, Curve]]) -> pd.DataFrame:
+def change_table(
+    estimates: Mapping[tuple[str, str], Curve], losses: Mapping[str, tuple[str, Curve]]
+) -> pd.DataFrame:
     """Find the changes of curves of accuracy, by line and phenomenon (``all``: every pair), and of ``loss_curves``.
 
     There is a row for each change, ordered by line and place, and one without a place for each curve that has none.
@@ -78,12 +80,16 @@ def change_table(estimates: Mapping[tuple[str, str], Curve], losses: Mapping[str
     one run they are left out.
     """
     curves = [(line, kind, "", curve) for line, (kind, curve) in losses.items()]
-    curves += [(line, ACCURACY, phenomenon, with_known_error(curve)) for (line, phenomenon), curve in estimates.items()]
+    curves += [
+        (line, ACCURACY, phenomenon, with_known_error(curve)) for (line, phenomenon), curve in estimates.items()
+    ]
     curves = [one for one in curves if can_bend(one[-1].tokens) and one[-1].has_error]
     if not curves:
         return pd.DataFrame(columns=list(_COLUMNS))
     found = [find_changes(curve) for *_, curve in curves]
-    adjusted = adjust_by_runs(pd.Series([one.p for one in found]), pd.Series([curve.seeds for *_, curve in curves]))
+    adjusted = adjust_by_runs(
+        pd.Series([one.p for one in found]), pd.Series([curve.seeds for *_, curve in curves])
+    )
     rows = []
     for (line, measure, phenomenon, curve), changes, p in zip(curves, found, adjusted.tolist(), strict=True):
         of_curve = {
@@ -197,9 +203,8 @@ def change_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
         f"{LEAST_CHECKPOINTS} trained checkpoints."
     )
     if alone := int((bending["runs"] == 1).sum()):
-        counted += (
-            f" Of these curves, {alone} {'are' if alone > 1 else 'is'} of a single run and may bend by its own noise."
-        )
+        are = "are" if alone > 1 else "is"
+        counted += f" Of these curves, {alone} {are} of a single run and may bend by its own noise."
     yield ReportSection(
         f"Change points on {scored.heading}",
         (counted, *drawings[len(straight) :], view),
@@ -275,13 +280,21 @@ def _draw(table: pd.DataFrame, panels: Panels, changes: pd.DataFrame, look: Line
             axes.plot(x, line["accuracy"], "o", color=style.color, markersize=1.8, alpha=0.7, markeredgewidth=0)
             own = changes[(changes["line"] == name) & changes["phenomenon"].isin(line["phenomenon"])]
             if own.empty:
-                axes.plot(x, line["accuracy"], color=style.color, linestyle=style.dashes, linewidth=0.5, alpha=0.6)
+                axes.plot(
+                    x, line["accuracy"], color=style.color, linestyle=style.dashes, linewidth=0.5, alpha=0.6
+                )
                 continue
             tokens, levels = within_axis(*bent_line(own, line["tokens"].min(), line["tokens"].max()))
             axes.plot(axis.places(tokens), levels, color=style.color, linestyle=style.dashes, linewidth=0.9)
-            for low, high, level in own[["tokens_low", "tokens_high", "level"]].itertuples(index=False, name=None):
+            for low, high, level in own[["tokens_low", "tokens_high", "level"]].itertuples(
+                index=False, name=None
+            ):
                 axes.plot(
-                    axis.places([low, high]), np.clip([level, level], 0, 1), color=style.color, linewidth=2.2, alpha=0.5
+                    axis.places([low, high]),
+                    np.clip([level, level], 0, 1),
+                    color=style.color,
+                    linewidth=2.2,
+                    alpha=0.5,
                 )
 
     return draw_over_tokens(table, panels, draw, _FIGURE_NOTE, line_legend(styles, table))

@@ -63,7 +63,9 @@ def untrained_place(axis: TokenAxis, text: str = "untrained") -> list[alt.Chart]
     """Return line and label of the place of models before training, which stay with it under zoom and pan."""
     place = alt.Chart(alt.InlineData([{"place": float(f"{axis.zero:.5g}")}])).encode(x="place:Q")
     inside = {"test": "inrange(datum.place, domain('x'))", "value": 1}
-    label = place.mark_text(text=text, y=alt.ExprRef("height + 13"), style="untrained-label", clip=False, aria=False)
+    label = place.mark_text(
+        text=text, y=alt.ExprRef("height + 13"), style="untrained-label", clip=False, aria=False
+    )
     return [
         place.mark_rule(style="untrained", strokeDash=[4, 3], clip=True, aria=False),
         label.encode(opacity=alt.OpacityValue(0, condition=inside)),

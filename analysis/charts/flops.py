@@ -34,7 +34,9 @@ def flops_chart(table: pd.DataFrame, title: str, note: str, look: LineStyles = N
     points, levels = named[is_point], named[~is_point]
     labels = name_with_parameters(points)
     lines = NameColumn("over_budgets", TITLES["line"], tuple(labels.values()), tuple(look(labels).values()))
-    phenomena = NameColumn("phenomenon", TITLES["phenomenon"], tuple(sorted(set(phenomenon), key=phenomenon_order)))
+    phenomena = NameColumn(
+        "phenomenon", TITLES["phenomenon"], tuple(sorted(set(phenomenon), key=phenomenon_order))
+    )
     menus = [phenomena] if phenomena.has_several else []
     points = points.assign(over_budgets=points["over_budgets"].map(labels), several=points["band"].eq(OVER_RUNS))
     names = ["line", "model", "over_budgets", "phenomenon"]
@@ -85,10 +87,14 @@ def _flops_lines(base: alt.Chart, lines: NameColumn) -> list[alt.Chart]:
 
 def _reference_lines(levels: pd.DataFrame, menus: Sequence[NameColumn]) -> alt.Chart:
     names = list(dict.fromkeys(levels["reference"].astype(str)))
-    scale = alt.Scale(domain=names, range=[_LEVEL_DASHES[place % len(_LEVEL_DASHES)] for place in range(len(names))])
+    scale = alt.Scale(
+        domain=names, range=[_LEVEL_DASHES[place % len(_LEVEL_DASHES)] for place in range(len(names))]
+    )
     dash = alt.StrokeDash("reference:N", scale=scale, legend=parts.legend(names))
     rule: alt.Chart = alt.Chart(alt.NamedData(LEVELS)).mark_rule(style="level", clip=True)
-    rule = rule.encode(y="accuracy:Q", tooltip=parts.tips(["reference", "phenomenon", "accuracy"]), strokeDash=dash)
+    rule = rule.encode(
+        y="accuracy:Q", tooltip=parts.tips(["reference", "phenomenon", "accuracy"]), strokeDash=dash
+    )
     for menu in menus:
         rule = rule.transform_filter(parts.keep_chosen(menu))
     return rule.transform_flatten(["accuracy"])

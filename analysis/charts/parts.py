@@ -43,7 +43,9 @@ _LETTER, _SYMBOL = 6.4, 44  # CSS pixels of a letter of the legend, and of a lin
 _DASHES: dict[LineStyleType, list[float]] = dict(
     zip(DASHES, ([1, 0], [6, 3], [7, 2.5, 1.5, 2.5], [1.5, 1.5]), strict=True)
 )  # in CSS pixels
-_SHAPES = dict(zip(MARKERS, ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross"), strict=True))
+_SHAPES = dict(
+    zip(MARKERS, ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross"), strict=True)
+)
 # Colors that depend on the page stand here and in no mark, so that a dark page can give others.
 _CONFIG = {
     "font": "system-ui, 'Noto Sans CJK SC', 'WenQuanYi Zen Hei', sans-serif",
@@ -58,7 +60,11 @@ _CONFIG = {
         "domainColor": "#666",
         "tickColor": "#666",
     },
-    "legend": {"labelColor": "#1b1b1b", "labelFontSize": 12, "layout": {"expr": "{bottom: {direction: 'vertical'}}"}},
+    "legend": {
+        "labelColor": "#1b1b1b",
+        "labelFontSize": 12,
+        "layout": {"expr": "{bottom: {direction: 'vertical'}}"},
+    },
     "title": {"anchor": "start", "fontSize": 14, "fontWeight": "normal", "color": "#1b1b1b"},
     "header": {
         "labelColor": "#1b1b1b",
@@ -148,7 +154,9 @@ def layered(
     return _chart_of(marks, _HEIGHT, menus, numbers)
 
 
-def _chart_of(marks: list[alt.Chart], height: int, menus: Sequence[NameColumn], numbers: Sequence[str]) -> LayeredChart:
+def _chart_of(
+    marks: list[alt.Chart], height: int, menus: Sequence[NameColumn], numbers: Sequence[str]
+) -> LayeredChart:
     # Given at once: each of Altair's methods for one of them makes all layers anew.
     chosen = [alt.FilterTransform(filter=keep_chosen(column)) for column in menus]
     return LayeredChart(
@@ -306,7 +314,9 @@ def dashes(lines: NameColumn, *, has_legend: bool = True) -> alt.StrokeDash:
 def widths(names: Mapping[str, float]) -> alt.StrokeWidth:
     """Return the widths of the values of ``part``, with a legend of their own; those on paper are in points."""
     scale = alt.Scale(domain=list(names), range=[1.6 * width for width in names.values()])
-    return alt.StrokeWidth(field="part", type="ordinal", sort=list(names), scale=scale, legend=legend(list(names)))
+    return alt.StrokeWidth(
+        field="part", type="ordinal", sort=list(names), scale=scale, legend=legend(list(names))
+    )
 
 
 def with_markers(points: alt.Chart, lines: NameColumn) -> alt.Chart:

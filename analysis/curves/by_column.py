@@ -127,12 +127,15 @@ def value_rows(
     """
     credit, size = counts.right + TIES_CREDIT[rule] * counts.ties, counts.size.astype(np.float64)
     rows, names, sizes = list(places.values()), list(places), clusters.by_paradigm(size)
-    accuracy = clusters.levels.means(clusters.by_paradigm(credit), np.broadcast_to(sizes, (len(credit), len(sizes))))
+    accuracy = clusters.levels.means(
+        clusters.by_paradigm(credit), np.broadcast_to(sizes, (len(credit), len(sizes)))
+    )
     low = high = np.full_like(accuracy, np.nan)
     if with_intervals:
         blocks = [credit[start : start + _STEPS_AT_ONCE] for start in range(0, len(credit), _STEPS_AT_ONCE)]
         low, high = (
-            np.concatenate(part) for part in zip(*(row_intervals(clusters, one, size) for one in blocks), strict=True)
+            np.concatenate(part)
+            for part in zip(*(row_intervals(clusters, one, size) for one in blocks), strict=True)
         )
     n = clusters.levels.totals(sizes)[rows].astype(np.int64)
     steps, number = len(checkpoints), len(names)
@@ -173,9 +176,8 @@ def _draw_column(scored: BenchmarkScores, histories: Sequence[History], column: 
     drawn = [value for value in sizes.index if value in kept]
     rows = table[table["value"].isin(drawn)]
     titles = {value: f"{_cut(value)} ({sizes[value]:,})" for value in drawn}
-    about = (
-        f"Accuracy against training tokens for each value of {column} (its pairs), {scored.title}. {band_note(table)}"
-    )
+    about = f"Accuracy against training tokens for each value of {column} (its pairs), {scored.title}."
+    about += f" {band_note(table)}"
     if len(sizes) > len(drawn):
         about += f" The {MOST_DRAWN} values with the most pairs of {len(sizes)}; the CSV has all."
     figure = replace(learning_figure(rows, scored.study.look), by="value", titles=titles.__getitem__)
@@ -203,7 +205,9 @@ def _rows_of_run(history: History, column: str, rule: TiesRule) -> pd.DataFrame:
     clusters, of_pair = value_clusters(history.shared, column)
     of = of_pair[history.items]
     right, ties = (
-        np.stack([np.bincount(of[row & (of >= 0)], minlength=clusters.size) for row in history.verdicts == verdict])
+        np.stack(
+            [np.bincount(of[row & (of >= 0)], minlength=clusters.size) for row in history.verdicts == verdict]
+        )
         for verdict in (RIGHT, TIE)
     )
     counts = Counts(right, ties, np.bincount(of[of >= 0], minlength=clusters.size))

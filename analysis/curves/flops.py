@@ -53,7 +53,11 @@ def flops_table(curves: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
 
 
 def draw_flops_curves(
-    table: pd.DataFrame, name: str, title: str, references: pd.DataFrame | None = None, look: LineStyles = NUMBERED
+    table: pd.DataFrame,
+    name: str,
+    title: str,
+    references: pd.DataFrame | None = None,
+    look: LineStyles = NUMBERED,
 ) -> list[Drawing]:
     """Draw the rows of ``flops_table``, at least one: overall and, where there are phenomena, with a panel for each.
 
@@ -100,7 +104,9 @@ def _draw_curves(table: pd.DataFrame, panels: Panels, look: LineStyles) -> Figur
         labels[name]: Line2D([], [], color=style.color, linestyle=style.dashes, marker=style.marker, markersize=4)
         for name, style in styles.items()
     }
-    legend |= {name: Line2D([], [], color="0.25", linestyle=style, linewidth=0.8) for name, style in dashes.items()}
+    legend |= {
+        name: Line2D([], [], color="0.25", linestyle=style, linewidth=0.8) for name, style in dashes.items()
+    }
     note = _NOTE if levels.empty else f"{_NOTE}; level lines: people, models not trained here"
     return draw_panels(panels, draw, ("Training FLOPs (6ND, log scale)", "Accuracy (%)"), note, legend)
 
@@ -108,7 +114,9 @@ def _draw_curves(table: pd.DataFrame, panels: Panels, look: LineStyles) -> Figur
 def _draw_points(axes: Axes, table: pd.DataFrame, styles: dict[str, LineStyle], size: float) -> None:
     for (name, _), rows in table.groupby(["over_budgets", "line"]):
         way, style = rows.sort_values("flops"), styles[str(name)]
-        axes.plot(way["flops"], way["accuracy"], color=style.color, linestyle=style.dashes, linewidth=0.7, alpha=0.35)
+        axes.plot(
+            way["flops"], way["accuracy"], color=style.color, linestyle=style.dashes, linewidth=0.7, alpha=0.35
+        )
     for name, rows in table[table["final"]].groupby("over_budgets"):
         ends, style = rows.sort_values("flops"), styles[str(name)]
         # The interval of a single run is over pairs. A reader would take its bar for the spread over seeds.

@@ -115,7 +115,9 @@ def curve_tables(scored: BenchmarkScores, linking: str | None = None) -> pd.Data
     first = linking or scored.linking
     others = sorted(set(rows["linking"].astype(str)) - {first})
     functions = [first, *(others if len(rows) <= MOST_ROWS else [])]
-    tables = [curve_table(rows[rows["linking"] == name], scored.study.runs).assign(linking=name) for name in functions]
+    tables = [
+        curve_table(rows[rows["linking"] == name], scored.study.runs).assign(linking=name) for name in functions
+    ]
     return pd.concat(tables, ignore_index=True)
 
 

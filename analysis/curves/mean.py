@@ -78,7 +78,9 @@ def mean_curve_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     rows = scored.curve_rows()
     table = rows if rows.empty else mean_curves(rows, scored.study.runs)
     if not table.empty:
-        drawings = draw_mean_curves(table, f"mean_curves_{scored.file_name}", scored.curve_title, scored.study.look)
+        drawings = draw_mean_curves(
+            table, f"mean_curves_{scored.file_name}", scored.curve_title, scored.study.look
+        )
         yield ReportSection(f"Mean learning curves on {scored.heading}", tuple(drawings))
 
 

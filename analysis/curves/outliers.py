@@ -89,7 +89,9 @@ def outlier_table(scores: pd.DataFrame, study: Study) -> pd.DataFrame:
 
 def _describe_runs(rows: pd.DataFrame, losses: pd.DataFrame) -> pd.DataFrame:
     """Return a column for each run, and a row for each measure and phenomenon, from what all runs have."""
-    curves = rows.pivot_table(index=["phenomenon", "step"], columns="run", values="accuracy", observed=True).dropna()
+    curves = rows.pivot_table(
+        index=["phenomenon", "step"], columns="run", values="accuracy", observed=True
+    ).dropna()
     phenomena = curves.groupby(level="phenomenon", observed=True)
     bits = losses.pivot_table(index="bin", columns="run", values="bits_per_byte", observed=True)
     last = bits.reindex(columns=curves.columns).dropna().tail(1).rename(index=lambda _: "")

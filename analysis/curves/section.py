@@ -79,5 +79,7 @@ def _draw_curves(scored: BenchmarkScores) -> list[Drawing]:
     drawings = draw_learning_curves(table, name, title, scored.study.look, every)
     if every["linking"].nunique() == scored.rows["linking"].nunique():
         return drawings
-    more = f" The chart has {scored.linking} alone: all linking functions would make more than {MOST_ROWS:,} rows."
+    more = (
+        f" The chart has {scored.linking} alone: all linking functions would make more than {MOST_ROWS:,} rows."
+    )
     return [replace(drawing, note=drawing.note + more) for drawing in drawings]

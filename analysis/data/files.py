@@ -42,7 +42,9 @@ def read_table(
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
         header = next(csv.reader(file), [])
     if missing := [name for name in columns if name not in header]:
-        raise UserError(f"{path}:1: no column {', '.join(missing)}; found: {', '.join(header) or 'an empty file'}")
+        raise UserError(
+            f"{path}:1: no column {', '.join(missing)}; found: {', '.join(header) or 'an empty file'}"
+        )
     types = {name: _CSV_TYPES[kind] for name, kind in columns.items()}
     convert = pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=False)
     try:

@@ -24,16 +24,34 @@ from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import HELD_OUT, METRICS
 
 _READ = (
-    *("step", "tokens", "flops", "benchmark", "scorer", "linking", "phenomenon", "paradigm", "split", "ties_rule"),
+    *(
+        "step",
+        "tokens",
+        "flops",
+        "benchmark",
+        "scorer",
+        "linking",
+        "phenomenon",
+        "paradigm",
+        "split",
+        "ties_rule",
+    ),
     *("n", "ties", "accuracy", "ci_low", "ci_high", "clusters"),
 )
 SCORE_COLUMNS: dict[str, Kind] = {  # of the numbers the step alone is needed as an integer
     name: "integer" if name == "step" else "name" if ACCURACY.types[name] == "str" else "number" for name in _READ
 }
-METRIC_COLUMNS: dict[str, Kind] = {"step": "integer", "tokens": "number", "loss": "number", "bits_per_byte": "number"}
+METRIC_COLUMNS: dict[str, Kind] = {
+    "step": "integer",
+    "tokens": "number",
+    "loss": "number",
+    "bits_per_byte": "number",
+}
 HELD_OUT_COLUMNS: dict[str, Kind] = METRIC_COLUMNS | {"flops": "number"}
 AGGREGATES = pyarrow.compute.field("paradigm") == "all"  # the overall row over pairs and one row per phenomenon
-OVERALL_MEANS = pyarrow.compute.field("paradigm").isin(MEANS)  # the overall rows over paradigms and over phenomena
+OVERALL_MEANS = pyarrow.compute.field("paradigm").isin(
+    MEANS
+)  # the overall rows over paradigms and over phenomena
 OF_MASKED = {  # the ways to score masked models that go with those of causal ones, the first found first
     "sentence": ("pll_l2r", "pll"),
     "conditional": ("pll_conditional",),

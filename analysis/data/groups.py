@@ -93,7 +93,9 @@ def group(pairs: pd.DataFrame, by: str) -> Groups:
         # Values of different types cannot be sorted, so texts and truth values are sorted as texts.
         comparable = values.where(values.isna(), values.astype(str)) if values.dtype == object else values
         grouped = comparable.astype(pd.CategoricalDtype(sorted(comparable.dropna().unique())))
-    return Groups(tuple(map(str, grouped.cat.categories)), grouped.cat.codes.to_numpy().astype(np.int64), are_parts)
+    return Groups(
+        tuple(map(str, grouped.cat.categories)), grouped.cat.codes.to_numpy().astype(np.int64), are_parts
+    )
 
 
 def _cross(parts: Sequence[Groups], by: str) -> Groups:
@@ -103,7 +105,9 @@ def _cross(parts: Sequence[Groups], by: str) -> Groups:
     has_all = (of >= 0).all(axis=0)
     found, places = np.unique(np.ravel_multi_index(tuple(of[:, has_all]), shape), return_inverse=True)
     if len(found) > _MOST_VALUES:
-        raise UserError(f"columns {by!r} have {len(found)} combinations of values; at most {_MOST_VALUES} are drawn")
+        raise UserError(
+            f"columns {by!r} have {len(found)} combinations of values; at most {_MOST_VALUES} are drawn"
+        )
     combinations = zip(*np.unravel_index(found, shape), strict=True)
     names = [", ".join(part.names[place] for part, place in zip(parts, one, strict=True)) for one in combinations]
     groups = np.full(of.shape[1], -1, dtype=np.int64)

@@ -75,7 +75,9 @@ class ModelScores:
             means = {name: levels.means(levels.sums(value), levels.n) for name, value in values.items()}
             spread = spread_of(clusters, clusters.sums(credit), size)
             effective = effective_size(spread, means["accuracy"], n)
-            rows = levels.labels.assign(model=model, n=n.astype(np.int64), clusters=spread.clusters.astype(np.int64))
+            rows = levels.labels.assign(
+                model=model, n=n.astype(np.int64), clusters=spread.clusters.astype(np.int64)
+            )
             parts.append(rows.assign(effective=effective, **means).iloc[some])
         return pd.concat(parts, ignore_index=True)
 

@@ -53,10 +53,14 @@ class ScoreFiles:
     def read(self, place: int, pairs: pd.DataFrame) -> pd.DataFrame:
         """Read what the linking function reads at a checkpoint, in the order of the pairs."""
         path, linking = self.files[place], self.linking
-        scores = read_stored(path, ("pair", *(f"{name}_{side}" for name in linking.reads for side in ("good", "bad"))))
+        scores = read_stored(
+            path, ("pair", *(f"{name}_{side}" for name in linking.reads for side in ("good", "bad")))
+        )
         scores = in_order_of(pairs, scores, path)
         if missing := linking.missing(scores):
-            raise UserError(f"{path}: {linking.name} reads {', '.join(missing)}, which holds a missing value there")
+            raise UserError(
+                f"{path}: {linking.name} reads {', '.join(missing)}, which holds a missing value there"
+            )
         return scores
 
 
@@ -160,7 +164,9 @@ def _rows(scored: BenchmarkScores, linking: Linking) -> Iterator[pd.DataFrame]:
         for place, file in enumerate(stored.files):
             table = accuracy_table(pairs, read_stored(file), [linking], [scored.ties_rule])
             where = stored.checkpoints.iloc[[place] * len(table)].reset_index(drop=True)
-            yield where.join(table).assign(line=run.line, benchmark=scored.benchmark)[["run", "line", *SCORE_COLUMNS]]
+            yield where.join(table).assign(line=run.line, benchmark=scored.benchmark)[
+                ["run", "line", *SCORE_COLUMNS]
+            ]
 
 
 def _joined(rows: pd.DataFrame, more: pd.DataFrame) -> pd.DataFrame:

@@ -42,7 +42,9 @@ class Run:
     label: str  # the shortest end of its path that no other run of the analysis has
     saved: tuple[int, ...]  # steps of the checkpoints that are complete
     facts: RunFacts | None  # what run.json says; None for a model that was not trained here
-    flops_per_token: float | None = None  # of its matrix products, which manifests record; None without a checkpoint
+    flops_per_token: float | None = (
+        None  # of its matrix products, which manifests record; None without a checkpoint
+    )
     design: Design = NO_DESIGN  # of all runs of the analysis
     is_alone: bool = False  # a copy of another run, or one that has a copy: no seed of its line
 

@@ -131,7 +131,9 @@ class BenchmarkScores:
     study: Study
     benchmark: str
     scorers: tuple[str, ...]  # of causal models and of masked ones (``targets``)
-    _scores: dict[tuple[str, int], pd.DataFrame | None] = field(default_factory=dict, init=False)  # by run and step
+    _scores: dict[tuple[str, int], pd.DataFrame | None] = field(
+        default_factory=dict, init=False
+    )  # by run and step
 
     def __repr__(self) -> str:
         """Name it, without the study that it is of."""
@@ -323,7 +325,9 @@ def read_study(runs: Sequence[Run], settings: AnalyzeSettings) -> Study:
     for text in describe_copies(runs):
         log_line(text)
     scores = without_ngrams(score_frame(runs, AGGREGATES | OVERALL_MEANS))
-    metrics = metric_frame(run for run in runs if run.facts is None or not run.facts.averaged)  # they are of training
+    metrics = metric_frame(
+        run for run in runs if run.facts is None or not run.facts.averaged
+    )  # they are of training
     if scores.empty and metrics["bits_per_byte"].dropna().empty:
         folders = ", ".join(str(run.folder) for run in runs)
         raise UserError(
@@ -333,7 +337,9 @@ def read_study(runs: Sequence[Run], settings: AnalyzeSettings) -> Study:
     if not scores.empty:
         scores = _choose_rows(runs, scores, settings)
     over_pairs = scores["paradigm"] == "all"
-    study = Study(runs, scores[over_pairs], scores[~over_pairs], metrics, held_out_frame(runs), settings, UserTables())
+    study = Study(
+        runs, scores[over_pairs], scores[~over_pairs], metrics, held_out_frame(runs), settings, UserTables()
+    )
     # The user's tables are checked against the benchmarks, which only a study knows.
     return replace(study, user_tables=_read_user_tables(study))
 
@@ -357,7 +363,12 @@ def _read_user_tables(study: Study) -> UserTables:
         else None,
         matches=read_matches(
             given.matches,
-            ((name, phenomenon) for one in scored for name in one.names for phenomenon in set(one.rows["phenomenon"])),
+            (
+                (name, phenomenon)
+                for one in scored
+                for name in one.names
+                for phenomenon in set(one.rows["phenomenon"])
+            ),
         )
         if given.matches
         else None,

@@ -141,7 +141,9 @@ def factors_of(factors: pd.DataFrame, benchmark: str) -> pd.DataFrame:
     return factors[own if own.any() else factors["benchmark"] == full_name(benchmark)].drop(columns="benchmark")
 
 
-def check_some_match(setting: str, path: Path, kinds: str, values: Iterable[str], there: Iterable[str] | None) -> None:
+def check_some_match(
+    setting: str, path: Path, kinds: str, values: Iterable[str], there: Iterable[str] | None
+) -> None:
     """Refuse a table of which no line is about the study, whose values of these kinds are ``there``; None: any."""
     given, known = list(dict.fromkeys(values)), list(dict.fromkeys(there or ()))
     if there is not None and set(given).isdisjoint(known):
@@ -154,7 +156,8 @@ def check_some_match(setting: str, path: Path, kinds: str, values: Iterable[str]
 def _read_unique(path: Path, setting: str, required: Sequence[str], keys: Sequence[str] = ()) -> Rows:
     """Read rows with the required columns; no two may have equal keys, by default all of these columns."""
     rows = [
-        (line, {name: cell.strip() for name, cell in row.items()}) for line, row in read_rows(path, setting, required)
+        (line, {name: cell.strip() for name, cell in row.items()})
+        for line, row in read_rows(path, setting, required)
     ]
     seen: dict[tuple[str, ...], int] = {}
     for line, row in rows:
@@ -168,7 +171,9 @@ def _read_unique(path: Path, setting: str, required: Sequence[str], keys: Sequen
     return rows
 
 
-def _read_cells(path: Path, rows: Rows, name: str, read: Callable[[str], float | None], expected: str) -> list[float]:
+def _read_cells(
+    path: Path, rows: Rows, name: str, read: Callable[[str], float | None], expected: str
+) -> list[float]:
     """Read a column by a function that returns None for a text that is none of what is expected."""
     values = []
     for line, row in rows:

@@ -61,7 +61,11 @@ def draw(figure: LineFigure, title: str, note: str) -> OfflineChart:
 
 
 def lay_out(
-    figure: LineFigure, levels: pd.DataFrame | None = None, *, bottom: float | None = None, clickable: bool = False
+    figure: LineFigure,
+    levels: pd.DataFrame | None = None,
+    *,
+    bottom: float | None = None,
+    clickable: bool = False,
 ) -> Layout:
     """Lay the chart of a figure out; ``clickable`` is for a page that listens to clicks on points.
 
@@ -75,7 +79,9 @@ def lay_out(
     names = [name for name in dict.fromkeys((*figure.menus, figure.line, figure.panel, *kinds)) if name]
     line = NameColumn(figure.line, _title(figure.line), tuple(own.values()), tuple(figure.look(own).values()))
     columns = tuple(NameColumn(name, _title(name), tuple(figure.values(name))) for name in names)
-    numbers = dict.fromkeys((figure.x.column, y.column, *(name for name in (LOW, HIGH, *_NUMBERS) if name in rows)))
+    numbers = dict.fromkeys(
+        (figure.x.column, y.column, *(name for name in (LOW, HIGH, *_NUMBERS) if name in rows))
+    )
     place = rows[figure.x.column]
     return Layout(
         x=figure.x,
@@ -111,7 +117,9 @@ def draw_layout(layout: Layout, *, is_one: bool = True) -> LayeredChart:
     height = axes.HEIGHT if is_one else str(parts.panel_size(layout.column(layout.panels))[1])
     x = _across(layout)
     base = alt.Chart().encode(x=x if is_one else x.title(None), y=_up(layout, layout.y.column, height))
-    joined = base if layout.dots is None else base.transform_filter(f"datum.{layout.dots[0]} !== '{layout.dots[1]}'")
+    joined = (
+        base if layout.dots is None else base.transform_filter(f"datum.{layout.dots[0]} !== '{layout.dots[1]}'")
+    )
     choices = parts.zoom_and_legend(line, by_line=not layout.is_clickable, zoom=is_one)
     y, numbers = layout.y, [name for name in ("runs", "n", "step") if name in layout.numbers]
     form = ".2f" if y.is_percent else ".4~f"
@@ -220,7 +228,9 @@ def _band_and_line(
     """Return the band, where its lower end is given, and the line, with what a reader chooses by pointer."""
     line = layout.line
     colored = joined.encode(color=parts.color(line))
-    mean = colored.mark_line(clip=True, aria=False).encode(strokeDash=parts.dashes(line), opacity=parts.opacity(line))
+    mean = colored.mark_line(clip=True, aria=False).encode(
+        strokeDash=parts.dashes(line), opacity=parts.opacity(line)
+    )
     band = colored.mark_area(clip=True, aria=False)
     if layout.widths:
         mean, band = mean.encode(strokeWidth=parts.widths(dict(layout.widths))), band.encode(detail="part:N")

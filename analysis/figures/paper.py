@@ -45,7 +45,9 @@ def draw_panel(axes: Axes, figure: LineFigure, rows: pd.DataFrame | None = None,
     elif figure.x.scale == "falling":
         axes.set_xlim(values.max() + 0.1, values.min() - 0.1)
     for name, style in figure.styles.items():
-        line = rows[rows[figure.line] == name].sort_values("step" if "step" in rows else figure.x.column, kind="stable")
+        line = rows[rows[figure.line] == name].sort_values(
+            "step" if "step" in rows else figure.x.column, kind="stable"
+        )
         parts: list[tuple[float | None, pd.DataFrame]] = [(None, line)]
         if figure.widths:
             parts = [(width, line[line["part"] == part]) for part, width in figure.widths.items()]
@@ -69,7 +71,13 @@ def _draw_points(axes: Axes, figure: LineFigure, rows: pd.DataFrame, style: Line
         points = dots[figure.y.column].where(whole == is_whole)
         if points.notna().any():
             axes.plot(
-                x, points, style.marker, color=style.color, markerfacecolor=face, markersize=size, markeredgewidth=0.6
+                x,
+                points,
+                style.marker,
+                color=style.color,
+                markerfacecolor=face,
+                markersize=size,
+                markeredgewidth=0.6,
             )
 
 

@@ -31,7 +31,11 @@ def pair_facts(pairs: Pairs, row: int, maker: str | None = None, seen: pd.DataFr
     counts = [] if seen is None else [("Read by then", "; ".join(_tell_seen(seen, " " in good or " " in bad)))]
     broken = _broken(pairs, maker)
     names = list(broken.columns[broken.iloc[row]])
-    said = f"broken, of {broken.shape[1]}: {'; '.join(names)}" if names else f"none of the {broken.shape[1]} is broken"
+    said = (
+        f"broken, of {broken.shape[1]}: {'; '.join(names)}"
+        if names
+        else f"none of the {broken.shape[1]} is broken"
+    )
     sides = zip(edit(good, bad), ("good", "bad"), strict=True)
     told = ", ".join(f"{f'“{words}”' if words else 'nothing'} ({side})" for words, side in sides)
     differs = f"{told}, in more than one place" if in_several_places(good, bad) else told

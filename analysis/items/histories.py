@@ -81,7 +81,9 @@ class History:
     shared: Pairs  # all pairs of the benchmark, the same object for the runs that have the same
     items: Ids  # int64[items], the rows of shared.table that they are
     verdicts: Verdicts  # uint8[steps, items]: WRONG, TIE or RIGHT
-    margins: Floats  # float64[steps, items], linked value of the good sentence less the bad one's, positive for right
+    margins: (
+        Floats  # float64[steps, items], linked value of the good sentence less the bad one's, positive for right
+    )
 
     @property
     def pairs(self) -> pd.DataFrame:

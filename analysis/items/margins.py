@@ -15,7 +15,13 @@ from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 
 BEYOND = 1.0  # in the unit of the linking function; of log probabilities a factor of 2.7
-_QUANTILES = {"margin_q05": 0.05, "margin_q25": 0.25, "margin_median": 0.5, "margin_q75": 0.75, "margin_q95": 0.95}
+_QUANTILES = {
+    "margin_q05": 0.05,
+    "margin_q25": 0.25,
+    "margin_median": 0.5,
+    "margin_q75": 0.75,
+    "margin_q95": 0.95,
+}
 MARGIN_COLUMNS = (
     "run", "line", "phenomenon", "step", "tokens", "n", "margin_mean", "margin_sd", *_QUANTILES, "d_prime", "wrong",
     "wrong_by_more",
@@ -58,7 +64,9 @@ def margin_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
         f"chapter 7). A pair that is wrong by more than {BEYOND:g} is a clear error and no near tie. A "
         "model is the mean of its runs; the CSV has every run and checkpoint."
     )
-    view = TableView(note, _SHOWN, last.assign(phenomenon=last["phenomenon"].map(readable)), {name: table}, "wrong")
+    view = TableView(
+        note, _SHOWN, last.assign(phenomenon=last["phenomenon"].map(readable)), {name: table}, "wrong"
+    )
     overall = lines[lines["phenomenon"] == "all"]
     text = f"Margins against training tokens, {scored.title}. {_FIGURE_NOTE}"
     banded = overall.rename(columns={"margin_q25": "low", "margin_q75": "high"})

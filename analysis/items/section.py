@@ -216,7 +216,8 @@ def _agreement(scored: BenchmarkScores, lines: Sequence[LineRuns]) -> Iterator[s
     rows = table[table["between"] == ALL_RUNS]
     at_end = _last(rows[rows["phenomenon"] == "all"], ["line"])
     agreed, kappa, margins = (
-        " to ".join(dict.fromkeys(form.format(value) for value in at_end[name].agg(["min", "max"]).dropna())) or "–"
+        " to ".join(dict.fromkeys(form.format(value) for value in at_end[name].agg(["min", "max"]).dropna()))
+        or "–"
         for name, form in (("agreement", "{:.1%}"), ("kappa", "{:.2f}"), ("margin_correlation", "{:.2f}"))
     )
     yield (

@@ -34,7 +34,9 @@ COMPONENT_COLUMNS = (
     "line", "phenomenon", "measure", "step", "tokens", "inits", "orders", "n",
     *PARTS, *(f"{part}_share{end}" for part in PARTS for end in ("", "_low", "_high")),
 )  # fmt: skip
-FEWEST_CROSSED = 3  # inits and orders: with two, each variance is one squared difference, and a share may be anything
+FEWEST_CROSSED = (
+    3  # inits and orders: with two, each variance is one squared difference, and a share may be anything
+)
 _DRAWS = 2000
 _TRIED = 6  # seeds of each kind among which the fewest runs to add are looked for
 
@@ -86,7 +88,11 @@ def lines_of(histories: Iterable[History]) -> list[LineRuns]:
 def describe_left_out(histories: Iterable[History]) -> str:
     """Name the runs that were scored on other pairs than most runs of their line; empty where there are none."""
     labels = [label for found in _by_line(histories).values() for label in same_pairs(found)[1]]
-    return f"Scored on other pairs than most runs of their model, and left out: {', '.join(labels)}." if labels else ""
+    return (
+        f"Scored on other pairs than most runs of their model, and left out: {', '.join(labels)}."
+        if labels
+        else ""
+    )
 
 
 def seeds_of(run: Run) -> SeedPair | None:
@@ -248,7 +254,9 @@ def why_not_crossed(line: LineRuns) -> str:
     there = set(cells)
     known = ({seeds[place] for seeds in there} for place in range(2))
     # Where there is one seed only, the smallest other one.
-    inits, orders = (sorted(seeds if len(seeds) > 1 else seeds | {min({0, 1} - seeds)})[:_TRIED] for seeds in known)
+    inits, orders = (
+        sorted(seeds if len(seeds) > 1 else seeds | {min({0, 1} - seeds)})[:_TRIED] for seeds in known
+    )
     crossings = [product(some, others) for some in combinations(inits, 2) for others in combinations(orders, 2)]
     missing = [sorted({SeedPair(*cell) for cell in crossing} - there) for crossing in crossings]
     needed = min(missing, key=lambda runs: (len(runs), runs))

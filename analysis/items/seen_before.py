@@ -80,14 +80,18 @@ def find_seen_pair(run: Path, step: int, pairs: pd.DataFrame, pair: int) -> Seen
     """
     training = RunTokens.of(run)
     if not 0 <= step <= training.steps:
-        raise UserError(f"{run.name}: step {step} is none of its training, which has the steps 0 to {training.steps}")
+        raise UserError(
+            f"{run.name}: step {step} is none of its training, which has the steps 0 to {training.steps}"
+        )
     chosen = pairs[pairs["pair"] == pair]
     if chosen.empty:
         raise UserError(f"there is no pair {pair}; they are {pairs['pair'].min()} to {pairs['pair'].max()}")
     batches = training.batches(training.open_stream("what the run had seen"))
     tokenizer, spaced = load_tokenizer(run / TOKENIZER), delimits_words(pairs["good"].tolist())
     ngrams = list_edited(str(chosen["good"].iloc[0]), str(chosen["bad"].iloc[0]), spaced)
-    return SeenPair(ngrams, batches, tokenizer, spaced, find_places(batches, tokenizer, step, ngrams["ngram"], spaced))
+    return SeenPair(
+        ngrams, batches, tokenizer, spaced, find_places(batches, tokenizer, step, ngrams["ngram"], spaced)
+    )
 
 
 def find_seen_at_once(run: Path, step: int, pairs: pd.DataFrame, pair: int) -> SeenPair | None:
@@ -136,7 +140,9 @@ def _find_in_stage(
             if any(all(word in text for word in words) for words in parts):  # cutting into words takes longer
                 counts = count_ngrams(whole_words(texts, spaced), wanted).counts
                 rows += [(ngram, start, times) for ngram, times in counts.items()]
-    places = pd.DataFrame(rows, columns=["ngram", "start", "times"]).astype({"start": np.int64, "times": np.int64})
+    places = pd.DataFrame(rows, columns=["ngram", "start", "times"]).astype(
+        {"start": np.int64, "times": np.int64}
+    )
     trained = pd.DataFrame({"start": order, "step": after + 1 + np.arange(len(order)) // batches.sequences})
     return places.merge(trained, on="start")
 

@@ -40,7 +40,11 @@ from ucurve.yaml_files import read_yaml
 
 ENOUGH = 10  # pairs of a language that make it count in a condition
 _CODES = 12  # of languages beside a bar
-_OF_AGREEMENT = {"phenomenon", "feature_vals", "word_order"}  # columns of the pairs of MultiBLiMP and of its maker
+_OF_AGREEMENT = {
+    "phenomenon",
+    "feature_vals",
+    "word_order",
+}  # columns of the pairs of MultiBLiMP and of its maker
 _KEYS = ["phenomenon", "value", "order"]
 
 
@@ -74,7 +78,9 @@ def condition_table(last: Mapping[str, ModelScores]) -> pd.DataFrame:
     ``phenomenon`` (without its layer), ``value`` of the subject, ``order``, ``languages``, and of these
     ``significant``: those whose pairs say so of agreement. ``all`` and ``both`` count what is counted in any condition.
     """
-    parts = [_conditions_of(language, one.pairs) for language, one in last.items() if set(one.pairs) >= _OF_AGREEMENT]
+    parts = [
+        _conditions_of(language, one.pairs) for language, one in last.items() if set(one.pairs) >= _OF_AGREEMENT
+    ]
     pairs = pd.concat([pd.DataFrame(columns=[*_KEYS, "languages", "significant"]), *parts])
     pairs = pairs[pairs.groupby([*_KEYS, "languages"])["languages"].transform("size") >= ENOUGH]
     pairs = pd.concat([pairs, pairs.assign(value="all")])
@@ -262,7 +268,9 @@ def language_sections(languages: LanguageScores) -> Iterator[ReportSection]:
         compared = compare_languages(last, ranked[:MODELS])
         files = {f"mcnemar_languages_{file_name}": compared, f"best_languages_{file_name}": best}
         content.append(_versus_view(compared, ranked[0], files))
-        scatter = draw_scatter(compared, ranked[0], "languages", f"against_{file_name}", title, _first_sets(known))
+        scatter = draw_scatter(
+            compared, ranked[0], "languages", f"against_{file_name}", title, _first_sets(known)
+        )
         content.append(scatter)
     if known is not None:
         drawing = _draw_frequency(points.merge(known, on="language"), ranked, f"frequency_{file_name}", title)
@@ -297,7 +305,9 @@ def _first_sets(known: pd.DataFrame | None) -> dict[str, str]:
     return dict(zip(named["language"].astype(str), named["group"].astype(str), strict=True))
 
 
-def _tabulate_groups(points: pd.DataFrame, known: pd.DataFrame | None, last: Mapping[str, ModelScores]) -> pd.DataFrame:
+def _tabulate_groups(
+    points: pd.DataFrame, known: pd.DataFrame | None, last: Mapping[str, ModelScores]
+) -> pd.DataFrame:
     """Put groups of languages and phenomena below each other, as MultiBLiMP's Table 3 puts them side by side."""
     table = group_table(points, group_members(known) if known is not None else None)
     by_paradigm = pd.concat([one.points for one in last.values()], ignore_index=True)
@@ -404,7 +414,12 @@ def _draw_languages(axes: Axes, rows: pd.DataFrame, named: dict[str, str]) -> No
     for point in rows[rows["verdict"] != ""].to_dict("records"):
         place = (point["frequency"], point["accuracy"])
         axes.annotate(
-            named[point["language"]], place, xytext=(2, 1), textcoords="offset points", fontsize=4.5, parse_math=False
+            named[point["language"]],
+            place,
+            xytext=(2, 1),
+            textcoords="offset points",
+            fontsize=4.5,
+            parse_math=False,
         )
     frequency = rows["frequency"].to_numpy(dtype=np.float64)
     curve = fit_logistic(frequency, rows["accuracy"].to_numpy(dtype=np.float64))

@@ -171,7 +171,9 @@ def describe_along(table: pd.DataFrame, factor: str, better: str, worse: str) ->
         if {row["level"], row["other"]} == {better, worse}:
             sides = ("higher", "lower") if row["level"] == better else ("lower", "higher")
             told = [
-                f"{one} is higher {row[side]}" for one, side in zip((better, worse), sides, strict=True) if row[side]
+                f"{one} is higher {row[side]}"
+                for one, side in zip((better, worse), sides, strict=True)
+                if row[side]
             ]
             low, high = sorted(abs(100 * row[bound]) for bound in ("largest_low", "largest_high"))
             most = f"most clearly by {abs(100 * row['largest']):.1f} points (band: {low:.1f} to {high:.1f}) at "

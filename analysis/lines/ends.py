@@ -12,7 +12,14 @@ from ucurve.analysis.data.frames import OF_MASKED
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import Study
 from ucurve.analysis.lines.along import describe_along, read_along
-from ucurve.analysis.lines.over_seeds import DIFFERENCE, Seeds, contrast, level_pairs, moderate_table, p_of_contrast
+from ucurve.analysis.lines.over_seeds import (
+    DIFFERENCE,
+    Seeds,
+    contrast,
+    level_pairs,
+    moderate_table,
+    p_of_contrast,
+)
 from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.analysis.summary import headline
@@ -84,7 +91,9 @@ def line_ends(study: Study) -> LineEnds:
         levels = [study.design.level(first, factor) for factor in factors]
         rows.append((benchmark, named, *levels, *np.clip(of_pairs, 0, 1), "", len(own), *cost))
     table = pd.DataFrame(rows, columns=["benchmark", "line", *factors, *_NUMBERS])
-    table = table.sort_values(["benchmark", "accuracy"], ascending=[True, False], kind="stable", ignore_index=True)
+    table = table.sort_values(
+        ["benchmark", "accuracy"], ascending=[True, False], kind="stable", ignore_index=True
+    )
     of_benchmarks = [own for _, own in table.groupby("benchmark", sort=False)]
     table["against_best"] = [place for own in of_benchmarks for place in _against_best(own, seeds)]
     return LineEnds(table, seeds)
@@ -99,7 +108,13 @@ def _against_best(rows: pd.DataFrame, seeds: Mapping[tuple[str, str], Seeds]) ->
     tested = ~np.isnan(p) & (rows["accuracy"] < rows["accuracy"].iloc[0]).to_numpy()
     lower[tested] = holm(p[tested]) <= 1 - CONFIDENCE
     return [
-        BEST if accuracy == rows["accuracy"].iloc[0] else LOWER if is_lower else NOT_APART if one.freedom > 0 else ""
+        BEST
+        if accuracy == rows["accuracy"].iloc[0]
+        else LOWER
+        if is_lower
+        else NOT_APART
+        if one.freedom > 0
+        else ""
         for accuracy, is_lower, one in zip(rows["accuracy"], lower, every, strict=True)
     ]
 
@@ -158,7 +173,9 @@ def lines_view(ends: pd.DataFrame, design: Design) -> TableView:
     levels = [Column(name, name.capitalize()) for name in design.varying]
     told = ends[["benchmark", *design.varying]]
     # The levels can name the lines only where they differ between all lines and every line has one.
-    is_named = bool(levels) and told[list(design.varying)].notna().any(axis=1).all() and not told.duplicated().any()
+    is_named = (
+        bool(levels) and told[list(design.varying)].notna().any(axis=1).all() and not told.duplicated().any()
+    )
     columns = ([] if is_named else [Column("line", "Line")]) + levels
     if ends["benchmark"].nunique() > 1:
         columns = [Column("benchmark", "Benchmark"), *columns]

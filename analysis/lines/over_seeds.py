@@ -171,7 +171,9 @@ def mean_over_seeds(values: Sequence[float]) -> Estimate:
 def _moderated(variance: Array, freedom: Array, curves: Array | None) -> tuple[Array, Array]:
     """Return moderated variances, none of which is near 0, and their degrees of freedom."""
     raised = np.maximum(variance, _LEAST * np.median(variance))
-    moderated, prior = moderate_variances(raised, freedom, np.empty((len(raised), 0)) if curves is None else curves)
+    moderated, prior = moderate_variances(
+        raised, freedom, np.empty((len(raised), 0)) if curves is None else curves
+    )
     return np.maximum(moderated, _LEAST * np.median(moderated)), freedom + prior
 
 
@@ -209,7 +211,9 @@ def differences_between(found: pd.DataFrame, levels: Sequence[str], lines: str) 
     for key in dict.fromkeys(key[:-1] for key in cells):
         for one, other in combinations(names, 2):
             sides = [cells.get((*key, name), nothing) for name in (one, other)]
-            table.append((*key, f"{one} - {other}", *contrast(sides, DIFFERENCE), p_of_contrast(sides, DIFFERENCE)))
+            table.append(
+                (*key, f"{one} - {other}", *contrast(sides, DIFFERENCE), p_of_contrast(sides, DIFFERENCE))
+            )
     rows = pd.DataFrame(table, columns=[*levels, "phenomenon", "of", "difference", "low", "high", "p"])
     family = [*(rows[name] for name in levels), rows["phenomenon"] == "all"]
     tested = rows.dropna(subset=["p"]).groupby(family)["p"]

@@ -61,7 +61,9 @@ def _lines_view(found: SideBySide, scored: BenchmarkScores) -> TableView:
     counted = f" FLOPs are those of {found.flops}." if found.flops == "matrix products" else " FLOPs are 6ND."
     text = counted if found.flops else ""
     if found.loss:
-        text += f" The loss is {found.loss} loss in bits per byte, which models with a masked objective do not have."
+        text += (
+            f" The loss is {found.loss} loss in bits per byte, which models with a masked objective do not have."
+        )
     if text:
         text += (
             " Where lines are equal in FLOPs or loss, some are read between checkpoints on the way, before their "
@@ -82,7 +84,9 @@ def _differences_view(found: SideBySide, scored: BenchmarkScores) -> TableView:
     overall, phenomena = rows[rows["phenomenon"] == "all"], rows[rows["phenomenon"] != "all"]
     keys = ["size", "budget", "equal_in", "of"]
     shown = phenomena["p_holm"] <= 1 - CONFIDENCE
-    signs = phenomena.assign(better=shown & (phenomena["difference"] > 0), worse=shown & (phenomena["difference"] < 0))
+    signs = phenomena.assign(
+        better=shown & (phenomena["difference"] > 0), worse=shown & (phenomena["difference"] < 0)
+    )
     # Gains and losses cancel in the mean over phenomena, so the phenomena in which either line is better are counted.
     counts = signs.groupby(keys, sort=False)[["better", "worse"]].sum().reset_index()
     table = overall.merge(counts, on=keys, how="left").fillna({"better": 0, "worse": 0})
@@ -92,7 +96,9 @@ def _differences_view(found: SideBySide, scored: BenchmarkScores) -> TableView:
     )
     if len(table) > _MOST_ROWS:
         note += f" The {_MOST_ROWS} largest of {len(table)}; the CSV has all."
-        table = table.loc[table["difference"].abs().sort_values(ascending=False, kind="stable").index[:_MOST_ROWS]]
+        table = table.loc[
+            table["difference"].abs().sort_values(ascending=False, kind="stable").index[:_MOST_ROWS]
+        ]
     return TableView(
         note, _DIFFERENCES, table, {f"side_by_side_differences_{scored.file_name}": found.differences}, "p"
     )
@@ -127,7 +133,9 @@ def _draw_sets(found: SideBySide, scored: BenchmarkScores) -> Iterator[Drawing]:
         )
         name = f"side_by_side_{scored.file_name}{of_set}_{file_names[equal_in]}"
         in_set = f", {size}, {budget}" if several else ""
-        yield Drawing(name, f"Lines at {equal}{in_set}", note, _draw_dots(rows, order, note, scored.study.look), rows)
+        yield Drawing(
+            name, f"Lines at {equal}{in_set}", note, _draw_dots(rows, order, note, scored.study.look), rows
+        )
 
 
 def _draw_dots(of_runs: pd.DataFrame, order: Sequence[str], note: str, look: LineStyles) -> Figure:
@@ -158,7 +166,8 @@ def _draw_dots(of_runs: pd.DataFrame, order: Sequence[str], note: str, look: Lin
         sheet.axes.set_xlim(percent_bottom(of_runs["accuracy"].min()), 1.01)
         sheet.axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}"))
         samples = [
-            Line2D([], [], color=style.color, marker=style.marker, ls="", markersize=4) for style in styles.values()
+            Line2D([], [], color=style.color, marker=style.marker, ls="", markersize=4)
+            for style in styles.values()
         ]
         sheet.axes.legend(
             samples,

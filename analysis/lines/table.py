@@ -15,7 +15,14 @@ from ucurve.analysis.data.frames import stack, with_gaps
 from ucurve.analysis.data.look import describe_unknown, unknown_mark
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores
-from ucurve.analysis.lines.over_seeds import ROUGHNESS, SLOPE, contrast, differences_between, moderate_table, of_curve
+from ucurve.analysis.lines.over_seeds import (
+    ROUGHNESS,
+    SLOPE,
+    contrast,
+    differences_between,
+    moderate_table,
+    of_curve,
+)
 from ucurve.analysis.scaling.section import checkpoint_bits
 from ucurve.gather import gather
 from ucurve.storage.facts import HeldOutFacts
@@ -131,7 +138,9 @@ def set_side_by_side(scored: BenchmarkScores) -> SideBySide | None:
         if len(texts) > 1:
             bits = bits[:0]
             lines = f"Lines of the size {runs[0].size} that were trained on {runs[0].budget} tokens"
-            notes.append(f"{lines} are not compared at equal loss: their losses were measured on different texts.")
+            notes.append(
+                f"{lines} are not compared at equal loss: their losses were measured on different texts."
+            )
         losses |= set(bits["loss"])
         found.append(_read_runs(curves, runs, bits))
     of_runs = stack(found, (*RUN_COLUMNS, ROUGHNESS, SLOPE))

@@ -74,7 +74,9 @@ def best_alpha(
     drawn = draw_sums(sums.sum(axis=1), apart @ apart.T, samples, seed).reshape(samples, len(alphas), -1)
     found, draws = (_best(_curves(each, masks.sum(axis=0)), alphas) for each in (credit @ masks, drawn))
     spread = spread_of(clusters, sums[: len(size)], size)
-    freedom = np.where(spread.enough, spread.freedom, np.nan)[:, -1 - len(MEANS)]  # of the row over all pairs, by split
+    freedom = np.where(spread.enough, spread.freedom, np.nan)[
+        :, -1 - len(MEANS)
+    ]  # of the row over all pairs, by split
     best = []
     for name, alpha in found.items():
         of_splits = freedom[:1] if name == "accuracy" else freedom[1:]
@@ -188,9 +190,16 @@ def sign_flips(pairs: pd.DataFrame, scores: pd.DataFrame) -> float:
 
 
 _Y = {"accuracy_unequal": "Accuracy on unequal pairs (%)", "delta_acc": "Δacc (percentage points)"}
-_TITLES = {"accuracy_unequal": "Accuracy on pairs of unequal length by alpha", "delta_acc": "Length bias by alpha"}
+_TITLES = {
+    "accuracy_unequal": "Accuracy on pairs of unequal length by alpha",
+    "delta_acc": "Length bias by alpha",
+}
 _BAND = "± 1 sample sd over models"
-_CRITERIA = {"delta_acc": "Δacc lowest", "accuracy": "accuracy highest", "accuracy_unequal": "unequal pairs highest"}
+_CRITERIA = {
+    "delta_acc": "Δacc lowest",
+    "accuracy": "accuracy highest",
+    "accuracy_unequal": "unequal pairs highest",
+}
 _NOTE = (
     "The alpha of SLLN-LP that does best at the last scored checkpoint, with a 95 % percentile interval over pairs, "
     f"those of the same edit drawn together within their paradigm ({SAMPLES} draws, grid of 0.05). It is chosen on the "
@@ -217,7 +226,9 @@ def length_bias_sections(study: Study) -> Iterable[ReportSection]:
         numbers = best[[f"{name}_{end}" for end in ("alpha", "low", "high")]].to_numpy()
         texts[name] = ["–" if pd.isna(one[0]) else "{:.2f} ({:.2f} to {:.2f})".format(*one) for one in numbers]
     view = TableView(_NOTE, _COLUMNS, best.assign(**texts), files)
-    spans = bands.groupby(["benchmark", "line"])["accuracy_unequal"].agg(lambda values: values.max() - values.min())
+    spans = bands.groupby(["benchmark", "line"])["accuracy_unequal"].agg(
+        lambda values: values.max() - values.min()
+    )
     left_out = "alpha changes accuracies by less than 2 points" if spans.max() < _LEAST_SPAN else ""
     yield ReportSection("Length bias by alpha", (*drawings, view), left_out=left_out)
 

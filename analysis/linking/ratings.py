@@ -48,7 +48,9 @@ _DIFFERENCES = (
     *(replace(column, heading=f"{column.heading}, difference") for column in _VIEW if column.name in _KINDS),
     *_VIEW[1:4],
 )
-_NOTE = "Pearson's r x 100 of linked values with the mean of the raters' z-scores, sentence by sentence, and of the"
+_NOTE = (
+    "Pearson's r x 100 of linked values with the mean of the raters' z-scores, sentence by sentence, and of the"
+)
 _OVER_RUNS = (
     "Last scored checkpoint, mean over the runs that differ in the seed only. In brackets 95 % for other sentences, by "
     "these runs and raters: a bootstrap over clusters, which are the sentences of one pair or, with ratings beside the "
@@ -58,7 +60,10 @@ _OF_DIFFERENCES = "Differences of these correlations, first less second, with 95
 
 
 def rating_correlations(
-    rated: pd.DataFrame, linkings: Sequence[Linking], pairs: pd.DataFrame | None = None, clusters: Ids | None = None
+    rated: pd.DataFrame,
+    linkings: Sequence[Linking],
+    pairs: pd.DataFrame | None = None,
+    clusters: Ids | None = None,
 ) -> pd.DataFrame:
     """Correlate linked values with ratings, and their differences within pairs with differences of ratings.
 
@@ -71,7 +76,9 @@ def rating_correlations(
     """
     known = [linking for linking in linkings if not linking.missing(rated)]
     table = pd.DataFrame({"linking": [linking.name for linking in known], "sentences": len(rated)})
-    good, bad = (np.zeros(0, np.int64) if pairs is None else pairs[side].to_numpy(np.int64) for side in _PAIR_COLUMNS)
+    good, bad = (
+        np.zeros(0, np.int64) if pairs is None else pairs[side].to_numpy(np.int64) for side in _PAIR_COLUMNS
+    )
     if clusters is None:
         clusters = _joined(len(rated), np.concatenate([good, bad]), np.tile(np.arange(len(good)), 2))
     table = table.assign(pairs=len(good), clusters=len(np.unique(clusters)))
@@ -80,7 +87,9 @@ def rating_correlations(
     sides = {"pointwise": (values, ratings, clusters)}
     sides["pairwise"] = values[:, good] - values[:, bad], ratings[good] - ratings[bad], clusters[good]
     for kind, (linked, rating, drawn) in sides.items():
-        of_data, *draws = draw_correlations(linked, rating, drawn) if len(rating) else np.full((2, len(known)), np.nan)
+        of_data, *draws = (
+            draw_correlations(linked, rating, drawn) if len(rating) else np.full((2, len(known)), np.nan)
+        )
         # Three clusters can be drawn in ten different ways only, too few for an interval.
         if len(np.unique(drawn)) < FEWEST_CLUSTERS:
             draws = [np.full(len(known), np.nan)]
@@ -110,7 +119,9 @@ def read_rating_pairs(path: Path, sentences: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame({name: np.array([place_of[row[name]] for _, row in rows]) for name in _PAIR_COLUMNS})
 
 
-def correlation_table(runs: Iterable[Run], ratings: Path, names: Sequence[str], pairs: Path | None) -> pd.DataFrame:
+def correlation_table(
+    runs: Iterable[Run], ratings: Path, names: Sequence[str], pairs: Path | None
+) -> pd.DataFrame:
     """Correlate stored scores of rated sentences (``fit.on=ratings``) at the last checkpoint, mean over a line.
 
     Raises:
@@ -135,12 +146,16 @@ def correlation_table(runs: Iterable[Run], ratings: Path, names: Sequence[str], 
 def correlation_sections(study: Study) -> Iterable[ReportSection]:
     """Make the tables of correlations with ratings: those of ``ratings=``, else those beside the pairs."""
     scored = study.scores["linking"].astype(str) if len(study.scores) else ()
-    known = {name for name in scored if name.partition(":")[0] in FAMILIES}  # such as a MORCELA of its own parameters
+    known = {
+        name for name in scored if name.partition(":")[0] in FAMILIES
+    }  # such as a MORCELA of its own parameters
     names = sorted(known | set(_FUNCTIONS), key=linking_order)
     ratings = study.settings.ratings
     if ratings is not None:
         table = correlation_table(study.runs, ratings, names, study.settings.rating_pairs)
-        note = f"{_NOTE} differences within pairs with the differences of ratings (rating_pairs=FILE). {_OVER_RUNS}"
+        note = (
+            f"{_NOTE} differences within pairs with the differences of ratings (rating_pairs=FILE). {_OVER_RUNS}"
+        )
         yield _section("Correlation with human ratings", "", table, note)
         return
     linkings = [linking for name in names if (linking := known_linking(name)) is not None]
@@ -151,7 +166,9 @@ def correlation_sections(study: Study) -> Iterable[ReportSection]:
                 f"{_NOTE} differences within pairs with the differences of ratings. The ratings are those published "
                 f"beside the pairs; a sentence that stands in several pairs counts once. {_OVER_RUNS}"
             )
-            yield _section(f"Correlation with human ratings on {one.benchmark}", f"_{one.file_name}", judged, note)
+            yield _section(
+                f"Correlation with human ratings on {one.benchmark}", f"_{one.file_name}", judged, note
+            )
 
 
 def _section(heading: str, of: str, means: pd.DataFrame, note: str) -> ReportSection:
@@ -161,7 +178,9 @@ def _section(heading: str, of: str, means: pd.DataFrame, note: str) -> ReportSec
     rows = []
     for _, part in means.groupby(["model", "scorer", "step"], sort=False):
         for one, other in combinations(part.to_dict("records"), 2):
-            apart = {name: np.subtract(one[name], other[name]) for kind in _KINDS for name in (kind, f"{kind}_draws")}
+            apart = {
+                name: np.subtract(one[name], other[name]) for kind in _KINDS for name in (kind, f"{kind}_draws")
+            }
             rows.append(one | apart | {"of": f"{one['linking']} - {other['linking']}"})
     of_both = _with_intervals(pd.DataFrame(rows)) if rows else means.head(0).assign(of="")
     tables = {"correlations": (note, _VIEW, means), "differences": (_OF_DIFFERENCES, _DIFFERENCES, of_both)}
@@ -198,8 +217,12 @@ def rated_scores(
     # Ratings are of sentences, so a sentence that was rated in one pair has this rating in every pair.
     stacked = stacked.merge(rating.reset_index(), on="sentence")
     places = stacked.groupby("sentence", sort=False).ngroup()
-    members = stacked.assign(place=places).pivot_table(index="pair", columns="side", values="place", aggfunc="first")
-    members = members.reindex(columns=list(_PAIR_COLUMNS)).dropna().astype("int64").drop_duplicates(ignore_index=True)
+    members = stacked.assign(place=places).pivot_table(
+        index="pair", columns="side", values="place", aggfunc="first"
+    )
+    members = (
+        members.reindex(columns=list(_PAIR_COLUMNS)).dropna().astype("int64").drop_duplicates(ignore_index=True)
+    )
     drawn = _joined(places.nunique(), np.asarray(places, np.int64), np.asarray(stacked["cluster"], np.int64))
     return stacked.drop_duplicates("sentence", ignore_index=True).assign(drawn=drawn), members
 
@@ -214,7 +237,9 @@ def _correlate_judgments(scored: BenchmarkScores, linkings: Sequence[Linking]) -
         if len(rated) >= FEWEST_RATED:
             known = members if len(members) >= FEWEST_RATED else None
             table = rating_correlations(rated, linkings, known, rated["drawn"].to_numpy())
-            parts.append(table.assign(run=last.run.label, model=last.run.line, scorer=scored.scorer, step=last.step))
+            parts.append(
+                table.assign(run=last.run.label, model=last.run.line, scorer=scored.scorer, step=last.step)
+            )
     return _mean_over_runs(pd.concat(parts, ignore_index=True)) if parts else None
 
 
@@ -229,7 +254,9 @@ def _mean_over_runs(table: pd.DataFrame) -> pd.DataFrame:
     """Average the correlations, and their draws, over the runs of a line."""
     keys, rows = ["model", "scorer", "step", "linking", "sentences", "pairs", "clusters"], []
     for key, part in table.groupby(keys, sort=False):
-        means = {name: np.mean(part[name].tolist(), axis=0) for kind in _KINDS for name in (kind, f"{kind}_draws")}
+        means = {
+            name: np.mean(part[name].tolist(), axis=0) for kind in _KINDS for name in (kind, f"{kind}_draws")
+        }
         rows.append({**dict(zip(keys, key, strict=True)), "runs": part["run"].nunique(), **means})
     return _with_intervals(pd.DataFrame(rows))
 

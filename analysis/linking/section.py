@@ -129,7 +129,8 @@ def _name_length_biased(table: pd.DataFrame) -> Iterator[str]:
         return
     found = table[winners.notna()]
     lines = [
-        f"{line} by {', '.join(dict.fromkeys(rows['linking']))}" for line, rows in found.groupby("line", sort=False)
+        f"{line} by {', '.join(dict.fromkeys(rows['linking']))}"
+        for line, rows in found.groupby("line", sort=False)
     ]
     yield (
         f"Length alone decides where lengths differ, and not grammar: {'; '.join(lines)}. There nearly every pair of "

@@ -32,7 +32,9 @@ def average_by_tokenizer(by_run: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFr
     tokenizers = {run.label: run.facts.tokenizer for run in runs if run.facts}
     settings = {run.label: run.line_without("tokenizer") for run in runs if run.facts}
     runs_of_rows = by_run["run"]
-    cells = with_overall(by_run.assign(setting=runs_of_rows.map(settings), tokenizer=runs_of_rows.map(tokenizers)))
+    cells = with_overall(
+        by_run.assign(setting=runs_of_rows.map(settings), tokenizer=runs_of_rows.map(tokenizers))
+    )
     means = {name: (name, "mean") for name in (*SPLITS, "accuracy", "delta_acc")}
     counts = {f"n_{split}": (f"n_{split}", "first") for split in SPLITS}
     keys = [*_CONDITION, "tokenizer"]

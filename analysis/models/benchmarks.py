@@ -79,12 +79,15 @@ def match_sections(study: Study) -> Iterator[ReportSection]:
     if study.scores.empty:
         return
     matches, heading = study.user_tables.matches, "One phenomenon in several benchmarks"
-    lines = {str(name): part for name, part in (load_matches() if matches is None else matches).groupby("benchmark")}
+    lines = {
+        str(name): part for name, part in (load_matches() if matches is None else matches).groupby("benchmark")
+    }
     here = {one.label: part for one in study.benchmarks() if (part := one.look_up(lines)) is not None}
     rows = _last_rows_by_model(study)
     rows = rows[(rows["split"] == "all") & (rows["phenomenon"] != "all")]
     table = matched_phenomena(
-        rows, stack((part.assign(benchmark=name) for name, part in here.items()), ["match", "benchmark", "phenomenon"])
+        rows,
+        stack((part.assign(benchmark=name) for name, part in here.items()), ["match", "benchmark", "phenomenon"]),
     )
     known = {name: part["benchmark"].iloc[0] for name, part in here.items()}  # of a subset, the whole
     shared = table["benchmark"].map(known).groupby(table["match"]).nunique()

@@ -67,7 +67,9 @@ def confidence_table(points: pd.DataFrame) -> pd.DataFrame:
     """Average certainty and accuracy over the models that have both, in each category (Swe-BLiMP, Figure 3)."""
     rows = points.dropna(subset=["delta_nll", "accuracy"]).rename(columns={"suite": "category"})
     grouped = rows.groupby("category", as_index=False, sort=False, observed=True)
-    return grouped.agg(models=("accuracy", "count"), delta_nll=("delta_nll", "mean"), accuracy=("accuracy", "mean"))
+    return grouped.agg(
+        models=("accuracy", "count"), delta_nll=("delta_nll", "mean"), accuracy=("accuracy", "mean")
+    )
 
 
 def certainty_correlations(table: pd.DataFrame) -> tuple[float, float]:

@@ -52,7 +52,9 @@ def draw_heat_map(tested: pd.DataFrame, level: str, name: str, title: str) -> Dr
                 text = f"{100 * cell['accuracy']:.1f}"
                 if intervals and not np.isnan(cell["ci_low"]):
                     text += f"\n{100 * cell['ci_low']:.1f}-{100 * cell['ci_high']:.1f}"
-                color = "white" if abs(cell["accuracy"] - 0.5) > 0.33 else "black"  # on the dark ends of the scale
+                color = (
+                    "white" if abs(cell["accuracy"] - 0.5) > 0.33 else "black"
+                )  # on the dark ends of the scale
                 axes.text(
                     across[cell["model"]],
                     places[cell["suite"]],
@@ -93,7 +95,9 @@ def draw_boxes(boxes: pd.DataFrame, points: pd.DataFrame, name: str, title: str,
         beyond = points.merge(boxes.rename_axis("row").reset_index(), left_on="suite", right_on="category")
         inside = beyond["delta_nll"].between(beyond["whisker_low"], beyond["whisker_high"])
         outliers = beyond[~inside & beyond["delta_nll"].notna()]
-        rows.axes.plot(outliers["delta_nll"], outliers["row"], "o", color="black", markerfacecolor="none", markersize=3)
+        rows.axes.plot(
+            outliers["delta_nll"], outliers["row"], "o", color="black", markerfacecolor="none", markersize=3
+        )
         figure = rows.finish(f"Certainty ({unit})")
     return Drawing(name, "Certainty by category", note, figure, boxes)
 
@@ -141,7 +145,9 @@ def draw_scatter(
         for better, color in _COLORS.items():
             for own, shape in shapes.items():
                 part = rows[(rows["better"] == better) & (rows["set"] == own)]
-                axes.plot(part["accuracy_base"], part["accuracy_other"], shape, color=color, markersize=2.4, alpha=0.8)
+                axes.plot(
+                    part["accuracy_base"], part["accuracy_other"], shape, color=color, markersize=2.4, alpha=0.8
+                )
         percent_axis(axes, low)
         axes.set_xticks(axes.get_yticks())
         axes.set_xlim(axes.get_ylim())
@@ -190,7 +196,12 @@ def draw_lines(
 def _with_model_across(compared: pd.DataFrame, base: str) -> pd.DataFrame:
     rows = with_model_first(compared, base)
     ahead = np.where(rows["first_better"] > rows["second_better"], "base", "other")
-    named = {"first": "base", "second": "other", "accuracy_first": "accuracy_base", "accuracy_second": "accuracy_other"}
+    named = {
+        "first": "base",
+        "second": "other",
+        "accuracy_first": "accuracy_base",
+        "accuracy_second": "accuracy_other",
+    }
     named |= {"first_better": "pairs_base_better", "second_better": "pairs_other_better"}
     return rows.rename(columns=named).assign(better=np.where(rows["p"] < PAIR_LEVEL, ahead, ""))
 

@@ -73,7 +73,9 @@ class Comparison:
     categories: pd.DataFrame  # the same as a category_table
     summary: pd.DataFrame  # one row per model, most accurate first
     best: pd.DataFrame  # best against second best by paradigm
-    versus: pd.DataFrame  # every two leading models on all pairs, with the number of paradigms either is better on
+    versus: (
+        pd.DataFrame
+    )  # every two leading models on all pairs, with the number of paradigms either is better on
     by_paradigm: pd.DataFrame  # every two of them by paradigm
 
 
@@ -161,7 +163,9 @@ def _summary_view(scored: BenchmarkScores, last: ModelScores, compared: Comparis
     )
     if last.left_out:
         note += f" Without stored scores of these pairs, so not in this table: {', '.join(last.left_out)}."
-    return TableView(note, _SUMMARY, summary.head(ROWS), {f"models_{name}": summary, f"best_{name}": compared.best})
+    return TableView(
+        note, _SUMMARY, summary.head(ROWS), {f"models_{name}": summary, f"best_{name}": compared.best}
+    )
 
 
 def _draw_models(scored: BenchmarkScores, last: ModelScores, compared: Comparison) -> list[Drawing]:

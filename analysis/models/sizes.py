@@ -65,7 +65,9 @@ def load_complexity() -> dict[str, dict[str, tuple[str, ...]]]:
 
 def levels_table(series: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Write lists of suites as a table: ``predicate``, ``level`` (1 is the simplest) and ``suite``."""
-    rows = [(name, level, suite) for name, suites in series.items() for level, suite in enumerate(suites, start=1)]
+    rows = [
+        (name, level, suite) for name, suites in series.items() for level, suite in enumerate(suites, start=1)
+    ]
     return pd.DataFrame(rows, columns=["predicate", "level", "suite"])
 
 
@@ -133,7 +135,9 @@ def slope_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[Repor
         "Slope of a least squares line of accuracy on the number of parameters, in percentage points per 10^9 "
         f"parameters (TSE, Table 1); its average is above 0 in {up} of {len(table)} paradigms."
     )
-    shown = table if len(table) <= _ROWS else table.sort_values(AVERAGE, ascending=False, kind="stable").head(_ROWS)
+    shown = (
+        table if len(table) <= _ROWS else table.sort_values(AVERAGE, ascending=False, kind="stable").head(_ROWS)
+    )
     note += "" if len(table) <= _ROWS else f" The {_ROWS} steepest of {len(table)}."
     view = TableView(note, columns, shown, {f"slopes_{name}": table})
     drawing = _draw_slopes(last, points, f"parameters_{name}", scored.title, scored.study.look)
@@ -143,12 +147,17 @@ def slope_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[Repor
 @questions.section(questions.MODELS, place=3)
 def complexity_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
     """Draw accuracy against the complexity of the intervening phrase; nothing where no suites differ in it."""
-    series, heading = scored.look_up(load_complexity()), f"Complexity of the intervening phrase in {scored.benchmark}"
+    series, heading = (
+        scored.look_up(load_complexity()),
+        f"Complexity of the intervening phrase in {scored.benchmark}",
+    )
     levels = levels_table(series or {})
     points = last.points[["model", "suite", "accuracy"]].merge(_lines(scored), on="model", how="left")
     table, name = complexity_table(points, levels), scored.file_name
     if table.empty:
-        if scored.look_up({split_name(known)[0]: known for known in load_complexity()}):  # its other languages have
+        if scored.look_up(
+            {split_name(known)[0]: known for known in load_complexity()}
+        ):  # its other languages have
             yield ReportSection(heading, (), left_out="its paradigms do not differ in it")
         return
     note = (

@@ -39,7 +39,9 @@ from ucurve.eval.metrics.sampling import CONFIDENCE, TAIL
 from ucurve.eval.metrics.significance import holm
 
 LEAST_SHARE = 0.5  # of a dip, from which on errors are said to account for it
-LEAST_FIT = 0.1  # what Cohen (1988) calls a small correlation; signs alone could be those of losses of a millionth
+LEAST_FIT = (
+    0.1  # what Cohen (1988) calls a small correlation; signs alone could be those of losses of a millionth
+)
 SAME_FIT = 1e-9  # what rounding leaves between orders that are wrong on the same pairs
 _FLIPS = 2000
 _RESAMPLES = 1000
@@ -53,7 +55,9 @@ class Dip:
 
     loss: Array  # float64[I], smoothed credit at the start less that at the bottom
     bottom: Array  # float64[I], smoothed credit at the bottom
-    wrong: Array  # float64[K, I], whether the n-gram model of each order is wrong at the bottom; one half for a tie
+    wrong: (
+        Array  # float64[K, I], whether the n-gram model of each order is wrong at the bottom; one half for a tie
+    )
     strata: Ids  # int64[I], the paradigm of each pair
     clusters: Ids  # int64[I], pairs that are drawn together
 
@@ -177,7 +181,9 @@ def _interval(drawn: Array) -> Array:
 
 def significant_dips(classes: pd.DataFrame) -> pd.DataFrame:
     """Choose the curves of ``shape_table`` that have a dip by the test of shape; the table may be empty."""
-    return classes[classes["holm_u"] <= LEVEL] if len(classes) else classes.reindex(columns=["line", "phenomenon"])
+    return (
+        classes[classes["holm_u"] <= LEVEL] if len(classes) else classes.reindex(columns=["line", "phenomenon"])
+    )
 
 
 def account_table(dips: pd.DataFrame, lines: Mapping[str, Sequence[BesideNgrams]], cluster: str) -> pd.DataFrame:

@@ -49,7 +49,11 @@ def ngram_agreement(
 
 
 def _at_level(
-    groups: Ids, names: list[str], verdicts: tuple[Verdicts, Verdicts], margins: tuple[Array, Array], rule: TiesRule
+    groups: Ids,
+    names: list[str],
+    verdicts: tuple[Verdicts, Verdicts],
+    margins: tuple[Array, Array],
+    rule: TiesRule,
 ) -> pd.DataFrame:
     ours, theirs = verdicts
     credit, of_ngram = ((given == RIGHT) + TIES_CREDIT[rule] * (given == TIE) for given in verdicts)
@@ -117,7 +121,9 @@ class BesideNgrams:
     linking: Linking
     steps_by_order: dict[int, list[int]]  # at which scores of each order are stored
     _known: dict[int, AtCheckpoint] = field(default_factory=dict)
-    _order: np.ndarray | None = None  # the pairs of the file that was read last: mostly the same in all of a benchmark
+    _order: np.ndarray | None = (
+        None  # the pairs of the file that was read last: mostly the same in all of a benchmark
+    )
     _places: Ids = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def at(self, step: int) -> AtCheckpoint:
@@ -165,7 +171,9 @@ class BesideNgrams:
             self._order = order
         if (self._places < 0).any():
             path = score_path(self.run.folder, self.scored.benchmark, scorer, step)
-            raise UserError(f"{path}: its {len(table)} pairs are not those of the benchmark's table; score it again")
+            raise UserError(
+                f"{path}: its {len(table)} pairs are not those of the benchmark's table; score it again"
+            )
         return table.iloc[self._places]
 
 

@@ -41,7 +41,9 @@ def clustered_errors(design: Array, residuals: Array, clusters: npt.NDArray[np.i
     ``design`` is float64[n, terms], of full rank, ``residuals`` float64[n] and ``clusters`` int64[n]; both results are
     float64[terms], NaN for a term that one cluster determines alone.
     """
-    basis, triangle = np.linalg.qr(design)  # a cluster's part of the projection is small in this basis: terms x terms
+    basis, triangle = np.linalg.qr(
+        design
+    )  # a cluster's part of the projection is small in this basis: terms x terms
     terms = np.linalg.inv(triangle)
     lengths = np.sqrt((terms**2).sum(axis=1))
     count = design.shape[1]
@@ -218,7 +220,10 @@ def factor_table(
 def _factor_section(name: str, file_name: str, fitted: dict[str, FactorModel]) -> ReportSection:
     facts = ["n", "r_squared", "clustered_by", "clusters"]
     betas = pd.concat(
-        [fit.betas.assign(model=model, **{fact: getattr(fit, fact) for fact in facts}) for model, fit in fitted.items()]
+        [
+            fit.betas.assign(model=model, **{fact: getattr(fit, fact) for fact in facts})
+            for model, fit in fitted.items()
+        ]
     )
     columns = ["model", *facts, "term", "kind", "beta", "low", "high", "p", "beta_standardised"]
     table = betas[columns].reset_index(drop=True)
@@ -264,7 +269,14 @@ def _draw_betas(table: pd.DataFrame, name: str, note: str) -> Drawing:
             height = np.arange(len(terms)) + 0.25 * (place - (len(models) - 1) / 2)
             bars = np.array([part["beta"] - part["low"], part["high"] - part["beta"]])
             rows.axes.errorbar(
-                part["beta"], height, xerr=bars, fmt="o", color=style.color, markersize=2.6, elinewidth=0.8, label=model
+                part["beta"],
+                height,
+                xerr=bars,
+                fmt="o",
+                color=style.color,
+                markersize=2.6,
+                elinewidth=0.8,
+                label=model,
             )
         rows.axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=_MODELS, borderpad=0.2)
         figure = rows.finish("Beta (nats; factors: per standard deviation)")

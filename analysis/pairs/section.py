@@ -80,7 +80,9 @@ def length_table(about: pd.DataFrame, credit: pd.DataFrame, groups: int = GROUPS
     group = length_groups([words(sentence) for sentence in about["good"]], groups)
     places = [("all", np.ones(len(about), dtype=bool))]
     if "domain" in about:
-        places += [(str(name), (about["domain"] == name).to_numpy()) for name in sorted(set(about["domain"].dropna()))]
+        places += [
+            (str(name), (about["domain"] == name).to_numpy()) for name in sorted(set(about["domain"].dropna()))
+        ]
     parts = [_by_group(credit[mask], group[mask], domain) for domain, mask in places]
     return with_tests(pd.concat(parts, ignore_index=True))
 
@@ -104,7 +106,9 @@ def paradigm_differences(points: pd.DataFrame, pairs: Mapping[str, tuple[str, st
 
 def _by_group(credit: pd.DataFrame, group: pd.Series, domain: str) -> pd.DataFrame:
     grouped = credit.groupby(group.cat.codes.to_numpy())  # codes, whose order is that of the lengths
-    table = grouped.mean().rename_axis("group").reset_index().melt("group", var_name="model", value_name="accuracy")
+    table = (
+        grouped.mean().rename_axis("group").reset_index().melt("group", var_name="model", value_name="accuracy")
+    )
     n, names = table["group"].map(grouped.size()), dict(enumerate(group.cat.categories))
     return table.assign(domain=domain, n=n.astype(int), group=table["group"].map(names))
 
@@ -149,7 +153,9 @@ def reference_accuracies(
     return pd.Series(total / (draws * pairs), index=credit.columns)
 
 
-def filtering_table(good: pd.DataFrame, mink: dict[int, pd.DataFrame], credit: pd.DataFrame, size: int) -> pd.DataFrame:
+def filtering_table(
+    good: pd.DataFrame, mink: dict[int, pd.DataFrame], credit: pd.DataFrame, size: int
+) -> pd.DataFrame:
     """Compare filtered pairs with random ones for each K (RuBLiMP, Figure 3); ``delta`` is filtered less reference."""
     reference = reference_accuracies(good["paradigm"], credit, size)
     parts = []

@@ -107,7 +107,9 @@ def load_human_agreement(scored: BenchmarkScores) -> pd.DataFrame | None:
         human, followed = choices_by_paradigm(*stored), majorities_followed(*stored)
     if human is None or not set(human["paradigm"]) & set(scored.paradigms["paradigm"]):
         return None
-    return human_agreement(human, scored.paradigms).assign(majorities_followed=np.nan if followed is None else followed)
+    return human_agreement(human, scored.paradigms).assign(
+        majorities_followed=np.nan if followed is None else followed
+    )
 
 
 def circular_note(benchmark: str, agreement: pd.DataFrame) -> str:

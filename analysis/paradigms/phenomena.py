@@ -85,7 +85,9 @@ def phenomenon_table(levels: pd.DataFrame, linking: str) -> pd.DataFrame:
     overall, own = levels["phenomenon"] == "all", levels["linking"] == linking
     over_paradigms = levels[overall & (levels["aggregate"] == "paradigms")]
     functions = dict.fromkeys((linking, *OVERALL_LINKINGS))
-    parts = [levels[~overall & own].sort_values("phenomenon", key=lambda names: names.str.casefold(), kind="stable")]
+    parts = [
+        levels[~overall & own].sort_values("phenomenon", key=lambda names: names.str.casefold(), kind="stable")
+    ]
     parts += [over_paradigms[over_paradigms["linking"] == function] for function in functions]
     parts += [levels[overall & own & (levels["aggregate"] == name)] for name in ("pairs", "phenomena")]
     chosen = pd.concat(parts)
@@ -182,7 +184,8 @@ _EXCLUDED_VIEW = table_columns(
     Column("difference", "Difference (points)", "percent"),
 )
 _EXCLUDED_NOTE = (
-    "Means over paradigms at the last checkpoint scored on both, where that is the same one. People: over all answers."
+    "Means over paradigms at the last checkpoint scored on both, where that is the same one."
+    " People: over all answers."
 )
 
 
@@ -194,7 +197,9 @@ def included_excluded(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.Data
     ]
     table = renamed[0].merge(renamed[1], on=["model", "step", "linking"])
     table = order_by_linking(table, "model", after=())
-    return table.assign(difference=table["included"] - table["excluded"])[[column.name for column in _EXCLUDED_VIEW]]
+    return table.assign(difference=table["included"] - table["excluded"])[
+        [column.name for column in _EXCLUDED_VIEW]
+    ]
 
 
 def human_row(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.DataFrame:
@@ -205,7 +210,9 @@ def human_row(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.DataFrame:
         overall = part[part["phenomenon"] == "all"].iloc[0]
         row |= {name: overall["pooled"], f"paradigms_{name}": overall["paradigms"]}
     table = pd.DataFrame([row])
-    return table.assign(difference=table["included"] - table["excluded"])[[column.name for column in _EXCLUDED_VIEW]]
+    return table.assign(difference=table["included"] - table["excluded"])[
+        [column.name for column in _EXCLUDED_VIEW]
+    ]
 
 
 @questions.section(questions.PEOPLE, place=1)

@@ -121,7 +121,12 @@ def line_legend(
     has_markers = len({style.marker for style in styles.values()}) > 1
     return {
         names[name]: Line2D(
-            [], [], color=style.color, linestyle=style.dashes, marker=style.marker if has_markers else "", markersize=3
+            [],
+            [],
+            color=style.color,
+            linestyle=style.dashes,
+            marker=style.marker if has_markers else "",
+            markersize=3,
         )
         for name, style in styles.items()
     }
@@ -160,7 +165,9 @@ class Sheet:
     It is one column wide for one panel, two columns for more; ``panels`` are in order, row by row.
     """
 
-    def __init__(self, panels: int, legend: Mapping[str, Artist], note: str, across: int = 4, above: float = 0) -> None:
+    def __init__(
+        self, panels: int, legend: Mapping[str, Artist], note: str, across: int = 4, above: float = 0
+    ) -> None:
         """Lay out a sheet with a sample for each label of the legend, and a note below the label of the axis.
 
         ``above`` are the inches that titles take.
@@ -198,7 +205,9 @@ class Sheet:
         label = self.figure.text(_EDGE / width, center, y_label, rotation=90, ha="left", va="center")
         for _ in range(2):  # panels of their final size may have other ticks, with longer labels
             left = max(_LEFT, _EDGE + self._inches_wide(label) + _GAP + self._tick_labels_wide() + _TICK)
-            self.figure.subplots_adjust(left / width, wspace=_BETWEEN_COLUMNS / _panel_width(width, self._across, left))
+            self.figure.subplots_adjust(
+                left / width, wspace=_BETWEEN_COLUMNS / _panel_width(width, self._across, left)
+            )
         middle = (left + width - _RIGHT) / 2 / width
         above_note = base + (_NOTE_LINE * len(self._note) + 0.03) / height
         self.figure.text(middle, above_note, x_label, ha="center", va="bottom")

@@ -152,7 +152,9 @@ def log_ticks(low: float, high: float, most: int) -> list[float]:
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for digits in ((1,), (1, 2, 5)):
         candidates = [digit * 10.0**power for power in powers for digit in digits]
-        ticks = [tick for tick in candidates if math.log10(low) - near <= math.log10(tick) <= math.log10(high) + near]
+        ticks = [
+            tick for tick in candidates if math.log10(low) - near <= math.log10(tick) <= math.log10(high) + near
+        ]
         if len(ticks) > 1:
             return ticks[:: -math.ceil(len(ticks) / most)][::-1]
     return sorted({low, high})
@@ -261,7 +263,9 @@ class LineStyles:
 
 
 NUMBERED = LineStyles()  # of names that are no lines: colors first, then dashes, then markers
-_EVERY = [LineStyle(color, dashes, marker) for marker, dashes, color in itertools.product(MARKERS, DASHES, COLORS)]
+_EVERY = [
+    LineStyle(color, dashes, marker) for marker, dashes, color in itertools.product(MARKERS, DASHES, COLORS)
+]
 
 
 def styles_by_factor(

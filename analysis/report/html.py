@@ -28,7 +28,10 @@ MOST_COLUMNS = 8  # of a table; its CSV has all
 # Of a section in the report of several lines: rows of a table that is shown whole, first rows of a longer one, tables.
 _MOST_ROWS, _FIRST_ROWS, _MOST_TABLES = 8, 4, 2
 _LONGEST_NAME = 48  # letters; longer ones break, or a table of them would be wider than a screen
-_SHORT_NOTE, _FIRST_SENTENCE = 220, 70  # letters; of a longer note the first sentence is shown, the rest is folded
+_SHORT_NOTE, _FIRST_SENTENCE = (
+    220,
+    70,
+)  # letters; of a longer note the first sentence is shown, the rest is folded
 _ROWS_ALIKE = 4  # of so many rows, a column that is the same in all becomes a sentence
 _SHORT = 22  # letters; longer texts break on a phone, which has to show a number beside them
 _TEMPLATES = Environment(
@@ -134,8 +137,12 @@ class TableView:
     note: str  # what it shows, in a sentence or two
     columns: tuple[Column, ...]
     table: pd.DataFrame
-    files: Tables = field(default_factory=dict)  # written as CSV, by file name without ending; the note links to them
-    rank: str = ""  # the column whose largest values, or smallest p, a reader wants first; none: no row matters more
+    files: Tables = field(
+        default_factory=dict
+    )  # written as CSV, by file name without ending; the note links to them
+    rank: str = (
+        ""  # the column whose largest values, or smallest p, a reader wants first; none: no row matters more
+    )
 
 
 @dataclass(frozen=True)
@@ -154,7 +161,9 @@ class ReportSection:
     heading: str
     content: tuple[str | TableView | Drawing, ...]
     files: Tables = field(default_factory=dict)  # written as CSV although no table of the section shows them
-    left_out: str = ""  # why the page does not show it, though its files are written; without content: why it has none
+    left_out: str = (
+        ""  # why the page does not show it, though its files are written; without content: why it has none
+    )
     question: Question | None = None  # below which it is folded
     not_shown: tuple[Drawing, ...] = ()  # figures that are written although the section does not show them
     page: str = ""  # of the documentation, which says how it is computed
@@ -169,7 +178,11 @@ class ReportSection:
     def tables(self) -> dict[str, pd.DataFrame]:
         """All tables that are written as CSV, by file name without ending, except those behind the figures."""
         views = [item for item in self.content if isinstance(item, TableView)]
-        return {name: table for files in (*(view.files for view in views), self.files) for name, table in files.items()}
+        return {
+            name: table
+            for files in (*(view.files for view in views), self.files)
+            for name, table in files.items()
+        }
 
     def _repr_html_(self) -> str:
         """Show it in a notebook, where neither the script that sorts nor the style sheet is at hand."""
@@ -240,7 +253,9 @@ def report_html(
         scripts=scripts,
         first=None if first is None else {"facts": first.facts, "pictures": pictures},
         sections=groups.pop(None),
-        questions=[{"anchor": one.anchor, "text": one.text, "sections": parts} for one, parts in groups.items() if one],
+        questions=[
+            {"anchor": one.anchor, "text": one.text, "sections": parts} for one, parts in groups.items() if one
+        ],
         left_out=[section for section in sections if section.left_out],
         hashes=[f"sha256-{digest}" for digest in digests],
     )
@@ -329,7 +344,9 @@ def _specification(drawing: Drawing) -> dict[str, object] | None:
     if drawing.chart is None:
         return None
     fields: dict[str, object] = drawing.chart.to_dict(validate=False)
-    return {name: value for name, value in fields.items() if name != "$schema"}  # an address, and the page names none
+    return {
+        name: value for name, value in fields.items() if name != "$schema"
+    }  # an address, and the page names none
 
 
 def _cells(column: Column, table: pd.DataFrame) -> Iterator[_Cell]:

@@ -51,7 +51,10 @@ def latex_tables(section: ReportSection) -> dict[str, str]:
     line is a comment that names the packages it needs.
     """
     views = {
-        name: view for view in section.content if isinstance(view, TableView) for name in _file_name(view, section)
+        name: view
+        for view in section.content
+        if isinstance(view, TableView)
+        for name in _file_name(view, section)
     }
     return {
         name: latex_table(name, views.get(name) or _plain_view(name, table))
@@ -73,7 +76,9 @@ def latex_table(name: str, view: TableView) -> str:
     kind = "longtable" if len(rows) > _PAGE else "sidewaystable" if letters > _TURNED * _LINE else "table"
     text: str = rows.style.hide(axis="index").to_latex(
         hrules=True,
-        column_format="".join(_alignment(column.kind, each) for column, each in zip(view.columns, cells, strict=True)),
+        column_format="".join(
+            _alignment(column.kind, each) for column, each in zip(view.columns, cells, strict=True)
+        ),
         caption=escape_latex(view.note),
         label=f"tab:{re.sub(r'[^A-Za-z0-9_.:+-]', '-', name)}",
         environment=kind,

@@ -19,7 +19,9 @@ from ucurve.eval.metrics.significance import CHANCE
 
 Array = npt.NDArray[np.float64]
 FEWEST_POINTS = 4  # of different FLOPs: one more than a law has parameters
-FEWEST_FOR_INTERVALS = 8  # of different FLOPs: draws of fewer repeat each other, and the interval is far too narrow
+FEWEST_FOR_INTERVALS = (
+    8  # of different FLOPs: draws of fewer repeat each other, and the interval is far too narrow
+)
 SAMPLES = 200
 _HUBER = 1e-3  # Hoffmann et al. 2022: residuals of log loss beyond it count linearly
 _CLOSE = 1e-6  # relative change at which a fit ends
@@ -63,7 +65,10 @@ def fit_power_law(flops: Array, values: Array, start: Array | None = None) -> Ar
     def model(work: Array) -> tuple[Array, Array]:
         reducible = work[1] - work[2] * places
         share = expit(reducible - work[0])  # of the reducible part in the whole
-        errors, slopes = np.logaddexp(work[0], reducible) - target, np.stack([1 - share, share, -places * share], 1)
+        errors, slopes = (
+            np.logaddexp(work[0], reducible) - target,
+            np.stack([1 - share, share, -places * share], 1),
+        )
         rooted, scale = _huber_root(errors)
         return rooted, slopes * scale[:, None]
 
@@ -132,7 +137,9 @@ def fit_tables(points: pd.DataFrame, law: Law, samples: int = SAMPLES, seed: int
     return stack(parameters, _PARAMETERS)[_PARAMETERS], stack(curves, _CURVES)[_CURVES]
 
 
-def _bootstrap_fits(law: Law, flops: Array, values: Array, fitted: Array, samples: int, seed: int) -> Iterator[Array]:
+def _bootstrap_fits(
+    law: Law, flops: Array, values: Array, fitted: Array, samples: int, seed: int
+) -> Iterator[Array]:
     different, cell = np.unique(flops, return_inverse=True)
     if len(different) < FEWEST_FOR_INTERVALS:
         return

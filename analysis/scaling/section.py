@@ -116,7 +116,9 @@ def _bits_at_checkpoints(metrics: pd.DataFrame, run: Run) -> pd.DataFrame:
     after = np.searchsorted(every, tokens, side="right")
     means = np.asarray((sums[after] - sums[first]) / (after - first))
     flops = 6.0 * (run.parameters or 0) * tokens
-    return checkpoints[["step"]].assign(run=run.label, line=run.line, tokens=tokens, flops=flops, bits_per_byte=means)
+    return checkpoints[["step"]].assign(
+        run=run.label, line=run.line, tokens=tokens, flops=flops, bits_per_byte=means
+    )
 
 
 @questions.section(questions.COST, place=2)
@@ -154,7 +156,10 @@ def accuracy_by_bits_sections(scored: BenchmarkScores) -> Iterable[ReportSection
         marked, name = mark_unknown(table, scored.study.runs), f"accuracy_by_bits_{scored.file_name}"
         drawings = draw_accuracy_against_bits(marked, name, scored.curve_title, scored.study.look)
         left_out = "one model: there is nothing to compare it with" if table["line"].nunique() == 1 else ""
-        heading, notes = f"Accuracy at equal bits per byte on {scored.heading}", describe_unknown(scored.study.runs)
+        heading, notes = (
+            f"Accuracy at equal bits per byte on {scored.heading}",
+            describe_unknown(scored.study.runs),
+        )
         yield ReportSection(heading, (*notes, *drawings), left_out=left_out)
 
 
@@ -182,7 +187,9 @@ def draw_accuracy_against_bits(
         "training": "Bits per byte are the mean over the steps of the last 1/30 of a decade of tokens before a "
         "checkpoint; step 0 has none",
     }
-    note = f"Accuracy against {loss} loss in bits per byte, {title}. {_against_bits_note(table)} {measured[loss]}."
+    note = (
+        f"Accuracy against {loss} loss in bits per byte, {title}. {_against_bits_note(table)} {measured[loss]}."
+    )
     describe = partial(_describe_against_bits, look=look)
     return overall_and_phenomena(table, name, "Accuracy against bits per byte", note, describe)
 
@@ -209,7 +216,9 @@ def _fit(
         if not parameters.empty:
             found.append(parameters.assign(fitted_to=kind))
             file = f"{name}_{_NAMES[kind]}"
-            drawings.append(draw_scaling(curves, file, f"{title}, {kind}", _fit_note(law, kind), label, study.look))
+            drawings.append(
+                draw_scaling(curves, file, f"{title}, {kind}", _fit_note(law, kind), label, study.look)
+            )
     table = stack(found)
     table_note = (
         f"{law.formula}, C in FLOPs. Intervals: 95 % percentile, {SAMPLES} draws with replacement of a line's "

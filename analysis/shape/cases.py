@@ -60,7 +60,9 @@ class Case:
     line: str
     places: Array  # float64[T], what the curve is over, ascending
     cells: Sequence[Cell]
-    told: Mapping[str, object] = field(default_factory=dict)  # columns of the table of classes that only this kind has
+    told: Mapping[str, object] = field(
+        default_factory=dict
+    )  # columns of the table of classes that only this kind has
 
     @property
     def members(self) -> list[Items]:

@@ -165,7 +165,9 @@ class _Stretches:
     count: int
     before: Ids  # int64[J]
     after: Ids  # int64[J]
-    contrasts: Array  # float64[J, T], mean of the smoothed curve over the earlier stretch minus that over the later one
+    contrasts: (
+        Array  # float64[J, T], mean of the smoothed curve over the earlier stretch minus that over the later one
+    )
 
 
 @lru_cache(maxsize=8)  # the curves of a line share their axis

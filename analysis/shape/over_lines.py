@@ -209,4 +209,8 @@ def _tell_turns(classes: pd.DataFrame, one: str) -> Iterator[str]:
     differ = turning[turning[f"holm_{one}s"] <= LEVEL]
     if len(turning) and turning[f"holm_{one}s"].notna().any():
         names = ", ".join(f"{row.phenomenon} ({row.line})" for row in differ.itertuples())
-        yield f"The {one}s differ in the turn of: {names}." if names else f"That {one}s differ in a turn is not shown."
+        yield (
+            f"The {one}s differ in the turn of: {names}."
+            if names
+            else f"That {one}s differ in a turn is not shown."
+        )

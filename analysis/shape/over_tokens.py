@@ -38,7 +38,9 @@ _RESERVATIONS = {1: " (this run)", 2: " (2 runs: indicative)"}  # as those of a 
 BELOW_NUMBERS = ("p_below", "p_below_these_runs", "below_from", "below_share")
 
 
-def below_chance(tokens: Array, half_points: npt.NDArray[np.uint8], strata: Ids, clusters: Ids) -> dict[str, float]:
+def below_chance(
+    tokens: Array, half_points: npt.NDArray[np.uint8], strata: Ids, clusters: Ids
+) -> dict[str, float]:
     """Test whether a curve ends below chance.
 
     ``p_below`` is over pairs and, with several seeds, seeds, ``p_below_these_runs`` over pairs only; ``below_from`` are

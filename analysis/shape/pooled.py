@@ -39,7 +39,9 @@ class Groups:
     names: tuple[str, ...]
     runs: Ids  # int64[G], how many runs
     means: Array  # float64[G, T], over pairs and runs
-    deviations: Array  # float64[G, T, C], of the clusters of pairs; products are covariances of the means over pairs
+    deviations: (
+        Array  # float64[G, T, C], of the clusters of pairs; products are covariances of the means over pairs
+    )
     run_cov: Array  # float64[T, T], of one run around the mean of its group; zeros without freedom
     rest_cov: Array  # float64[T, T], the part of it that is peculiar to a cluster of pairs in one run
     freedom: int  # degrees of freedom of run_cov: runs less groups

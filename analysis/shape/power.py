@@ -36,7 +36,10 @@ _VISIBLE = 0.01  # depth of a turn below which it is not asked how many seeds wo
 SEEDS = "seeds"
 _DEEPEST = 0.5
 _FARTHEST = np.log10(2.5)  # decades between checkpoints, beyond which smoothing averages hardly any noise
-_DRAWS, _FITS = 100, 5  # draws of the error, and those of them with a fit of their own, which is made one at a time
+_DRAWS, _FITS = (
+    100,
+    5,
+)  # draws of the error, and those of them with a fit of their own, which is made one at a time
 _AROUND = np.geomspace(0.7, 4, 7)  # times the depth that alone would be at the critical distance
 
 

@@ -13,7 +13,13 @@ from matplotlib.figure import Figure
 from ucurve.analysis.data.pair_scores import Items, read_runs
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import MEANS_OVER, BenchmarkScores
-from ucurve.analysis.plotting.facets import Panels, draw_line, draw_over_tokens, line_legend, overall_and_phenomena
+from ucurve.analysis.plotting.facets import (
+    Panels,
+    draw_line,
+    draw_over_tokens,
+    line_legend,
+    overall_and_phenomena,
+)
 from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.style import LineStyles, TokenAxis, readable
 from ucurve.analysis.report import questions
@@ -155,7 +161,9 @@ def shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     )
     drawings = draw_shapes(scored, found, name, "Shapes of learning", figure_note, "Smoothed accuracy")
     texts = [" ".join([count_classes(found.classes), *describe_limits(found.classes)]), *found.notes]
-    if (mean := MEANS_OVER.get(scored.overall)) is not None:  # the curve that is tested is not the one drawn above
+    if (
+        mean := MEANS_OVER.get(scored.overall)
+    ) is not None:  # the curve that is tested is not the one drawn above
         texts.insert(
             1, f"The overall curve tested here is over pairs; the overall learning curve is the mean over {mean}."
         )
@@ -212,7 +220,9 @@ def _paradigms_below(scored: BenchmarkScores, found: Shapes) -> Iterable[TableVi
 def test_note(classes: pd.DataFrame, margin: float) -> str:
     """Describe how the classes of a table were found, and how its lines may be interpreted."""
     variations, runs, drawn = (set(classes[name]) for name in ("variation", "runs", "drawn"))
-    several = "pairs and, where a line has several runs, over seeds" if ITEMS_ONLY in variations else "pairs and seeds"
+    several = (
+        "pairs and, where a line has several runs, over seeds" if ITEMS_ONLY in variations else "pairs and seeds"
+    )
     over = "pairs" if variations == {ITEMS_ONLY} else several
     others = ", ".join(sorted(drawn - {"pairs", "edits"}))
     edits = (

@@ -27,7 +27,9 @@ Array = npt.NDArray[np.float64]
 SMOOTHING = 0.15  # decades: standard deviation of the kernel, a factor of 1.41 in tokens
 DRAWS = 1000
 _SMOOTH_TURNS = 2  # independent differences in what a run does by itself over some decades
-ENOUGH_CLUSTERS = 10  # effective ones, from which on curves of several runs are compared with those of other pairs
+ENOUGH_CLUSTERS = (
+    10  # effective ones, from which on curves of several runs are compared with those of other pairs
+)
 # With fewer degrees of freedom, as with 0.1, no turn is found, and quantiles and draws leave what numbers can hold.
 LEAST_FREEDOM = 0.1
 
@@ -40,7 +42,9 @@ class Curve:
     mean: Array  # float64[T], over all items and over seeds
     seeds: int
     items: int
-    item_cov: Array  # float64[T, T], covariance of the mean over draws of clusters of items, the seeds as they are
+    item_cov: (
+        Array  # float64[T, T], covariance of the mean over draws of clusters of items, the seeds as they are
+    )
     seed_cov: Array  # float64[T, T], over draws of seeds, the items as they are; zeros for one seed
     rest_cov: Array  # float64[T, T], the part that both hold: what is peculiar to a cluster in one run
     item_freedom: float  # degrees of freedom of item_cov
@@ -147,7 +151,9 @@ def estimate_level(credits_: Array, strata: Ids, clusters: Ids) -> Level:
         if between:
             variance = of_items + between
             freedom = variance**2 / (of_seeds**2 / (seeds - 1) + of_items**2 / item_freedom)
-    return Level(float(credits_.mean()), variance, freedom, of_items, item_freedom, design.effective, design.count)
+    return Level(
+        float(credits_.mean()), variance, freedom, of_items, item_freedom, design.effective, design.count
+    )
 
 
 def smoothing_weights(log_tokens: Array, width: float = SMOOTHING) -> Array:

@@ -33,7 +33,10 @@ SEEN = 0.05  # the depth, as a fraction, from which a reader sees a dip in a dra
 ITEMS_ONLY, ITEMS_AND_SEEDS, SEEDS_ONLY = "items", "items and seeds", "seeds"
 # The scopes of a class beside the widest one, which is other pairs and other seeds, with their curves: these runs and
 # other pairs; these pairs and other seeds. Only lines of several runs have them.
-SCOPES: dict[str, Callable[[Curve], Curve]] = {"these_runs": without_seed_error, "these_pairs": without_pair_error}
+SCOPES: dict[str, Callable[[Curve], Curve]] = {
+    "these_runs": without_seed_error,
+    "these_pairs": without_pair_error,
+}
 _NARROWER = tuple(f"p_{name}_{scope}" for scope in SCOPES for name in ALTERNATIVES)
 NUMBERS = (
     *(f"p_{name}" for name in ALTERNATIVES), *_NARROWER,
@@ -57,7 +60,9 @@ class Shapes:
     """What the credits of a benchmark say of the shape of learning."""
 
     classes: pd.DataFrame  # one row per line and phenomenon (all: the whole benchmark), see shape_table
-    paradigms: pd.DataFrame  # one row per line and paradigm, with end (smoothed accuracy) and the columns of name_below
+    paradigms: (
+        pd.DataFrame
+    )  # one row per line and paradigm, with end (smoothed accuracy) and the columns of name_below
     curves: pd.DataFrame  # see lay_out_curve
     run_onsets: pd.DataFrame  # name (label of the run), phenomenon, onset
     notes: tuple[str, ...]  # what could not be tested, and why, a sentence each
@@ -122,7 +127,9 @@ def reading(row: Row) -> str:
     name, scope = _widest_class(row)
     # Both turns may be significant, as in a curve like a W. The class names only the deeper one.
     other = (
-        ", also " + ("inverted-U" if name == "U-shaped" else "U-shaped") if row["both"] and name == row["class"] else ""
+        ", also " + ("inverted-U" if name == "U-shaped" else "U-shaped")
+        if row["both"] and name == row["class"]
+        else ""
     )
     indicative = "2 runs: indicative" if row["runs"] == 2 and name in TURNS and scope != "these runs" else ""
     alone = "this run" if row["runs"] == 1 and name != "undetermined" else indicative

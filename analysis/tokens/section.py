@@ -62,7 +62,9 @@ def token_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
         lambda rows: _region_figure(rows, parts, Up("bits", "Margin (bits)", level=0), scored.study.look),
     )
     heading = f"Critical regions on {scored.heading}"
-    last = table[table["step"] == table.groupby("line", sort=False)["step"].transform("max")].reset_index(drop=True)
+    last = table[table["step"] == table.groupby("line", sort=False)["step"].transform("max")].reset_index(
+        drop=True
+    )
     note = (
         "Critical regions at the last checkpoint with stored tokens, means over pairs. The first token is the first "
         "one that differs; it is the region alone where that has one token. Margins are the surprisal of the bad "
@@ -76,7 +78,9 @@ def _band(table: pd.DataFrame) -> str:
     return f"Band: ± {OVER_RUNS}." if (table["runs"] > 1).any() else "No band: one run for each line."
 
 
-def _region_figure(table: pd.DataFrame, widths: Mapping[str, tuple[str, float]], y: Up, look: LineStyles) -> LineFigure:
+def _region_figure(
+    table: pd.DataFrame, widths: Mapping[str, tuple[str, float]], y: Up, look: LineStyles
+) -> LineFigure:
     """Describe a line of its own width for each of some columns."""
     parts = [
         table.assign(part=name, bits=table[column], low=table[column] - sd, high=table[column] + sd)

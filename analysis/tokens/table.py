@@ -172,7 +172,10 @@ def _average_pairs(scored: BenchmarkScores, checkpoint: Checkpoint) -> pd.DataFr
     members = checkpoint.sentences.members["pair"]
     named = pairs.loc[in_accuracies(pairs), ["pair", "phenomenon"]].astype({"phenomenon": str})
     each = values.assign(pair=members).merge(named, on="pair", validate="one_to_one")
-    groups = [("all", each), *((name, rows) for name, rows in each.groupby("phenomenon") if name not in ("", "all"))]
+    groups = [
+        ("all", each),
+        *((name, rows) for name, rows in each.groupby("phenomenon") if name not in ("", "all")),
+    ]
     return pd.DataFrame(
         [
             {**checkpoint.labels, "phenomenon": name, "pairs": len(rows), **rows[list(VALUES)].mean()}
@@ -222,10 +225,19 @@ def _describe_tokens(benchmark: str, checkpoint: Checkpoint, pairs: Collection[i
         owner = np.repeat(rows, sizes)
         place = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         at = region.start[owner] + place
-        parts = np.select([at < region.critical[owner], at < region.after[owner]], ["before", "critical"], "after")
-        table = {"pair": members["pair"].to_numpy()[owner], "side": side, "place": place, "id": sentences.tokens[at]}
+        parts = np.select(
+            [at < region.critical[owner], at < region.after[owner]], ["before", "critical"], "after"
+        )
+        table = {
+            "pair": members["pair"].to_numpy()[owner],
+            "side": side,
+            "place": place,
+            "id": sentences.tokens[at],
+        }
         table |= {"text": _texts(sentences, members[side].to_numpy()[owner], at), "region": parts}
-        table |= {"word": pd.array([pd.NA] * len(at), "Int64") if sentences.words is None else sentences.words[at]}
+        table |= {
+            "word": pd.array([pd.NA] * len(at), "Int64") if sentences.words is None else sentences.words[at]
+        }
         tables.append(pd.DataFrame({**table, "scored": sentences.scored[at], "at": at}).astype({"word": "Int64"}))
     every = pd.concat(tables, ignore_index=True)
     # Descending sides put good before bad.
@@ -236,4 +248,6 @@ def _texts(sentences: StoredSentences, owner: Ids, at: Ids) -> list[str | None]:
     if sentences.places is None:
         return [None] * len(at)
     places = sentences.places[at].tolist()
-    return [sentences.texts[number][first:end] for number, (first, end) in zip(owner.tolist(), places, strict=True)]
+    return [
+        sentences.texts[number][first:end] for number, (first, end) in zip(owner.tolist(), places, strict=True)
+    ]

@@ -67,7 +67,9 @@ def _average_words(checkpoint: Checkpoint) -> pd.DataFrame:
     words["bits"] = -stored.words[places] / np.log(2)
     texts = [sentences.texts[number] for number, _ in words.index]
     spans = zip(texts, words["first"], words["end"], strict=True)
-    named = words.assign(word=[text[first:end].strip(_AROUND) for text, first, end in spans]).dropna(subset="bits")
+    named = words.assign(word=[text[first:end].strip(_AROUND) for text, first, end in spans]).dropna(
+        subset="bits"
+    )
     # A word that was punctuation alone is empty now.
     table = named[named["word"] != ""].groupby("word")["bits"].agg(occurrences="size", bits="mean").reset_index()
     return table[table["occurrences"] >= _FEWEST].assign(**checkpoint.labels)
@@ -79,10 +81,15 @@ def word_ages(rows: pd.DataFrame) -> pd.DataFrame:
     ``rows`` are those of ``word_rows``. ``untrained`` and ``last`` are bits at the first and the last checkpoint, means
     over runs; ``age`` is the geometric mean of the tokens of the ``acquired`` runs that pass half way, NaN for none.
     """
-    own = [half_way_times(curves)[0].rename_axis("run").reset_index() for _, curves in as_curves(rows).groupby("line")]
+    own = [
+        half_way_times(curves)[0].rename_axis("run").reset_index()
+        for _, curves in as_curves(rows).groupby("line")
+    ]
     ends = rows.sort_values("tokens").groupby(["line", "word", "run"], sort=False)
     found = ends.agg(occurrences=("occurrences", "max"), untrained=("bits", "first"), last=("bits", "last"))
-    known = stack((times.melt("run", var_name="word", value_name="time") for times in own), ("run", "word", "time"))
+    known = stack(
+        (times.melt("run", var_name="word", value_name="time") for times in own), ("run", "word", "time")
+    )
     known = known[np.isfinite(known["time"])]
     means = found.reset_index().merge(known, how="left", on=["run", "word"]).groupby(["line", "word"], sort=False)
     table = means.agg(
@@ -92,7 +99,9 @@ def word_ages(rows: pd.DataFrame) -> pd.DataFrame:
         acquired=("time", "count"),
         time=("time", "mean"),
     ).reset_index()
-    return table.assign(age=10 ** table["time"]).drop(columns="time").sort_values(["line", "age"], ignore_index=True)
+    return (
+        table.assign(age=10 ** table["time"]).drop(columns="time").sort_values(["line", "age"], ignore_index=True)
+    )
 
 
 def as_curves(rows: pd.DataFrame) -> pd.DataFrame:
@@ -121,7 +130,9 @@ def word_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     factors = scored.study.design.table[list(scored.study.design.varying)]
     if not factors.empty and rows["run"].nunique() >= 2 * rows["line"].nunique():
         levels = age_of_acquisition(as_curves(rows[rows["run"].isin(factors.index)]), factors)
-        text = "How many times the tokens the runs of a level need to come half way of a word, each of its own way. "
+        text = (
+            "How many times the tokens the runs of a level need to come half way of a word, each of its own way. "
+        )
         views.append(TableView(f"{text}{scored.title}.", _LEVELS, levels, {f"words_by_factor_{name}": levels}))
     # A panel for each of the most frequent words, means over the runs of a line.
     frequent = rows.groupby("word")["occurrences"].max().nlargest(_DRAWN).index

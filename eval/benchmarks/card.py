@@ -61,7 +61,8 @@ class Expected:
 class Language(Expected):
     """What a family says of one of its languages."""
 
-    code: Annotated[str, AfterValidator(check_name)] | None = None  # replaces `{code}` in the card and names of files
+    # Replaces `{code}` in the card and names of files.
+    code: Annotated[str, AfterValidator(check_name)] | None = None
 
 
 def _read_languages(given: object) -> object:
@@ -93,9 +94,9 @@ class Card:
         dict[str, Language],
         BeforeValidator(_read_languages),
     ] = field(default_factory=dict)
-    hub: Annotated[Hub | None, BeforeValidator(lambda given: {"name": given} if isinstance(given, str) else given)] = (
-        None  # where it is on the hub, if it is
-    )
+    hub: Annotated[
+        Hub | None, BeforeValidator(lambda given: {"name": given} if isinstance(given, str) else given)
+    ] = None  # where it is on the hub, if it is
     folder: str | None = None  # under `benchmark_root`; None for the name of the family
     # Patterns of files below that folder, or below the folder of a card of the user's own. The first that matches
     # counts; a folder stands for the files of known forms in it, without hidden ones.
@@ -190,6 +191,7 @@ class Benchmark(Card):
         return {f"{self.name}/{language}": self._member(language) for language in sorted(self.languages)}
 
     def _member(self, language: str) -> "Benchmark":
+        """Return the benchmark of one language: the family's card with what is said of the language."""
         own = self.languages[language]
         known = {entry.name: getattr(own, entry.name) for entry in fields(Expected)}
         code = own.code or language
@@ -206,7 +208,9 @@ class Benchmark(Card):
             files=fill(self.files),
             ratings=self.ratings and replace(self.ratings, files=fill(self.ratings.files)),
             hub=self.hub and replace(self.hub, parts=fill(self.hub.parts), split=fill([self.hub.split])[0]),
-            expected=replace(self.expected, **{name: value for name, value in known.items() if value is not None}),
+            expected=replace(
+                self.expected, **{name: value for name, value in known.items() if value is not None}
+            ),
         )
 
     def home(self, root: Path | None) -> Path | None:

@@ -59,11 +59,14 @@ def own_cards(names: Sequence[str], settings: CustomBenchmark) -> dict[str, Benc
     cards = {}
     for path in filter(is_pairs, names):
         card = custom_card(replace(settings, path=Path(path)))
+        # What a folder below eval/ cannot be called is replaced.
         name = re.sub(r"[^\w-]", "_", Path(path).name.partition(".")[0]) or CUSTOM
         cards[path] = replace(card, name=name) if settings.name == CUSTOM else card
     cards |= {CUSTOM: custom_card(settings)} if CUSTOM in names else {}
     if len({card.name for card in cards.values()}) < len(cards):
-        raise UserError(f"benchmarks: two of {', '.join(cards)} have one name; rename a file, or score them one by one")
+        raise UserError(
+            f"benchmarks: two of {', '.join(cards)} have one name; rename a file, or score them one by one"
+        )
     return cards
 
 
@@ -78,9 +81,14 @@ def custom_card(settings: CustomBenchmark) -> Benchmark:
     if columns["good"] == columns["bad"]:
         raise UserError(f"custom.columns: good and bad are both {columns['good']!r}")
     card = Benchmark(
-        name=settings.name, language=settings.language, files=(str(path.absolute()),), columns=columns,
-        quotes=settings.quotes, place=path, where="custom.columns",
-    )  # fmt: skip
+        name=settings.name,
+        language=settings.language,
+        files=(str(path.absolute()),),
+        columns=columns,
+        quotes=settings.quotes,
+        place=path,
+        where="custom.columns",
+    )
     if not card.matching(None):
         raise UserError(
             f"benchmarks: {path}: allowed are files that end in {', '.join(KNOWN_SUFFIXES)}, also with .gz or .zst, "

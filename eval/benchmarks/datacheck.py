@@ -54,7 +54,8 @@ class DataReport:
     duplicates_across: tuple[int, ...]  # pairs that come earlier in another paradigm only
     odd: dict[str, tuple[int, ...]]  # pairs with odd text, by what is odd
     lengths: tuple[LengthReport, ...]  # in characters, and in tokens if there is a tokenizer
-    respelt: tuple[int, ...] | None = None  # pairs with a member that its tokens do not spell; None without a tokenizer
+    # Pairs with a member that its tokens do not spell; None without a tokenizer.
+    respelt: tuple[int, ...] | None = None
 
     def text(self) -> str:
         """Return the report as text of several lines."""
@@ -69,7 +70,9 @@ class DataReport:
             *(line for report in self.lengths for line in report.lines()),
         ]
         if self.respelt is not None:
-            lines.append(f"pairs with a sentence that the tokenizer turns into another text: {_listed(self.respelt)}")
+            lines.append(
+                f"pairs with a sentence that the tokenizer turns into another text: {_listed(self.respelt)}"
+            )
         return "\n  ".join(lines)
 
 
@@ -79,11 +82,13 @@ def data_report(pairs: pd.DataFrame, tokenizer: "PreTrainedTokenizerBase | None"
     within = pairs[["phenomenon", "paradigm", "good", "bad"]].duplicated()
     lengths = [_length_report(pairs, "characters", lambda texts: [len(text) for text in texts])]
     if tokenizer is not None:
-
-        def count_tokens(texts: list[str]) -> list[int]:
-            return [len(ids) for ids in tokenizer(texts, add_special_tokens=False)["input_ids"]]
-
-        lengths.append(_length_report(pairs, "tokens", count_tokens))
+        lengths.append(
+            _length_report(
+                pairs,
+                "tokens",
+                lambda texts: list(map(len, tokenizer(texts, add_special_tokens=False)["input_ids"])),
+            )
+        )
     return DataReport(
         benchmark=str(pairs["benchmark"].iloc[0]),
         pairs=len(pairs),
@@ -110,6 +115,7 @@ def _respelt(tokenizer: "PreTrainedTokenizerBase", pairs: pd.DataFrame) -> tuple
 
 
 def _length_report(pairs: pd.DataFrame, unit: str, measure: Callable[[list[str]], list[int]]) -> LengthReport:
+    """Compare the lengths of the members of all pairs, which ``measure`` gives for sentences."""
     good, bad = (np.asarray(measure(pairs[name].tolist()), dtype=np.int64) for name in ("good", "bad"))
     share = pd.Series(good != bad).groupby([pairs["phenomenon"].to_numpy(), pairs["paradigm"].to_numpy()]).mean()
     return LengthReport(
@@ -123,6 +129,7 @@ def _length_report(pairs: pd.DataFrame, unit: str, measure: Callable[[list[str]]
 
 
 def _odd(pairs: pd.DataFrame) -> dict[str, tuple[int, ...]]:
+    """Find pairs whose text hints at a mistake in the files, by what is odd about it."""
     kinds: dict[str, Callable[[str, str], bool]] = {
         "space at an end": lambda good, bad: good != good.strip() or bad != bad.strip(),
         "two spaces in a row": lambda good, bad: "  " in good or "  " in bad,
@@ -130,7 +137,10 @@ def _odd(pairs: pd.DataFrame) -> dict[str, tuple[int, ...]]:
         "final punctuation on one member only": lambda good, bad: _punctuated(good) != _punctuated(bad),
     }
     members = list(zip(pairs["pair"].tolist(), pairs["good"].tolist(), pairs["bad"].tolist(), strict=True))
-    return {kind: tuple(number for number, good, bad in members if is_odd(good, bad)) for kind, is_odd in kinds.items()}
+    return {
+        kind: tuple(number for number, good, bad in members if is_odd(good, bad))
+        for kind, is_odd in kinds.items()
+    }
 
 
 def _punctuated(sentence: str) -> bool:

@@ -41,7 +41,7 @@ def groups(expression: str, text: str, place: str) -> dict[str, str]:
 Expression = Annotated[str, AfterValidator(check_expression)]
 
 
-@cache
+@cache  # a card's expression is asked for every row
 def _compiled(expression: str) -> "regex.Pattern[str]":
     return regex.compile(expression)
 

@@ -12,9 +12,13 @@ from ucurve.eval.benchmarks.registry import published_cards
 from ucurve.text_table import format_table
 
 _TEMPLATES = Environment(
-    loader=PackageLoader("ucurve.eval.benchmarks"), autoescape=select_autoescape(), undefined=StrictUndefined,
-    trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-)  # fmt: skip
+    loader=PackageLoader("ucurve.eval.benchmarks"),
+    autoescape=select_autoescape(),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+)
 _COUNTS = ("pairs", "paradigms", "phenomena")
 _OVERALL = {"all": "over all pairs", "macro": "mean over paradigms", "macro_phenomena": "mean over phenomena"}
 _TIES = {"half": "counts one half", "wrong": "counts as wrong", "right": "counts as right"}
@@ -40,7 +44,13 @@ def list_benchmarks() -> str:
 def make_page() -> str:
     """Return the text of docs/benchmarks.md."""
     page = _TEMPLATES.get_template("benchmarks.md")
-    words = {"language": language, "numbers": numbers, "members": members, "location": location, "excluded": excluded}
+    words = {
+        "language": language,
+        "numbers": numbers,
+        "members": members,
+        "location": location,
+        "excluded": excluded,
+    }
     return page.render(cards=list(published_cards().values()), overall=_OVERALL, ties=_TIES, **words)
 
 
@@ -89,7 +99,10 @@ def location(card: Benchmark) -> str:
 def excluded(card: Benchmark) -> str:
     """Return which pairs do not count, in words; empty when all count."""
     lines = [
-        [f"{column} is {' or '.join(f'`{pattern}`' for pattern in patterns)}" for column, patterns in line.items()]
+        [
+            f"{column} is {' or '.join(f'`{pattern}`' for pattern in patterns)}"
+            for column, patterns in line.items()
+        ]
         for line in card.not_counted
     ]
     return ", and those whose ".join(map(" and ".join, lines))

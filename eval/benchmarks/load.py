@@ -50,9 +50,23 @@ def read_published(
     if card.name == DEMO and (root is None or not (root / card.name).is_dir()):
         from ucurve.templates.demo import demo_pairs
 
-        return [Row(card.name, "", f"demo pair {number}", dict(record)) for number, record in enumerate(demo_pairs())]
+        return [
+            Row(card.name, "", f"demo pair {number}", dict(record)) for number, record in enumerate(demo_pairs())
+        ]
     if (folder := card.home(root)) is None:
-        return _from_hub(card)
+        hub = card.hub
+        if hub is None:
+            raise UserError(f"benchmark {card.name!r} is not on the hub; give benchmark_root=DIR with its files")
+        try:
+            return [
+                Row(part, "", f"{hub.name}/{part}:{number}", json.loads(json.dumps(row)))
+                for part in hub.parts or data_set_parts(hub.name, hub.revision)
+                for number, row in enumerate(
+                    load_rows(hub.name, part, split=hub.split, revision=hub.revision), start=1
+                )
+            ]
+        except Exception as error:  # the hub's client raises errors of many libraries
+            raise _not_fetched(card, error) from error
     form = TableForm(card.delimiter, card.header or None, card.header_unless, card.quotes)
     rows = read_rows(source_files(find_files(card, root), unpacked), form, text)
     if not rows:
@@ -79,32 +93,8 @@ def find_files(card: Benchmark, root: Path | None) -> list[Path]:
     return files
 
 
-def _from_hub(card: Benchmark) -> list[Row]:
-    if card.hub is None:
-        raise UserError(f"benchmark {card.name!r} is not on the hub; give benchmark_root=DIR with its files")
-    hub = card.hub
-    try:
-        return [
-            Row(part, "", f"{hub.name}/{part}:{number}", json.loads(json.dumps(row)))
-            for part in hub.parts or data_set_parts(hub.name, hub.revision)
-            for number, row in enumerate(load_rows(hub.name, part, split=hub.split, revision=hub.revision), start=1)
-        ]
-    except Exception as error:  # the hub's client raises errors of many libraries
-        raise _not_fetched(card, error) from error
-
-
-def pin(card: Benchmark) -> Benchmark:
-    """Return the card of a benchmark of the hub with its revision replaced by the commit."""
-    if card.hub is None:
-        return card
-    try:
-        commit = find_commit(card.hub.name, "dataset", card.hub.revision)
-    except Exception as error:  # the hub's client raises errors of many libraries
-        raise _not_fetched(card, error) from error
-    return replace(card, hub=replace(card.hub, revision=commit))
-
-
 def _not_fetched(card: Benchmark, error: Exception) -> UserError:
+    """Build the error for a benchmark that the hub does not give."""
     assert card.hub is not None
     at = f" at the revision {card.hub.revision!r}" if card.hub.revision else ""
     return UserError(
@@ -125,7 +115,14 @@ def load_benchmark(
     if isinstance(card, str):
         card = find_benchmark(card)
     if card.home(root) is None and card.hub is not None:
-        card = pin(replace(card, hub=replace(card.hub, revision=revision or card.hub.revision)))
+        hub = replace(card.hub, revision=revision or card.hub.revision)
+        card = replace(card, hub=hub)
+        # The commit, so that all that is read, and what the table says of it, is of one state of the data set.
+        try:
+            commit = find_commit(hub.name, "dataset", hub.revision)
+        except Exception as error:  # the hub's client raises errors of many libraries
+            raise _not_fetched(card, error) from error
+        card = replace(card, hub=replace(hub, revision=commit))
     with _without_garbage():
         pairs = _read_pairs(card, root, unpacked)
     if card.home(root) is None and card.hub is not None:
@@ -147,6 +144,8 @@ def _without_garbage() -> Iterator[None]:
 
 
 def _read_pairs(card: Benchmark, root: Path | None, unpacked: int) -> pd.DataFrame:
+    """Read the rows of a benchmark, bring them into one for each pair, and map their columns."""
+    # A sentence such as 1984 is text in every file, whatever the others of its column are.
     of_text = {name for columns in (card.columns, *card.each) for name in text_columns(columns)}
     if card.sentences is not None:
         given = (card.sentences.sentence, card.sentences.grammatical)
@@ -206,6 +205,7 @@ def _groups(card: Benchmark, row: Row) -> dict[str, str]:
 
 
 def _mark_counted(pairs: pd.DataFrame, card: Benchmark) -> None:
+    """Add the column of which pairs count, where the card leaves some out that are there."""
     left_out = np.zeros(len(pairs), dtype=bool)
     for line in card.not_counted:
         fits = np.ones(len(pairs), dtype=bool)
@@ -213,6 +213,7 @@ def _mark_counted(pairs: pd.DataFrame, card: Benchmark) -> None:
             if name not in pairs:
                 raise lacks(f"{card.name}: not_counted", name, map(str, pairs.columns), "column")
             texts = pairs[name].map(written)
+            # Each text is compared once, since columns have few of them.
             found = {text for text in texts.unique() if any(fnmatchcase(text, pattern) for pattern in patterns)}
             fits &= texts.isin(found).to_numpy()
         left_out |= fits

@@ -94,7 +94,9 @@ def find_benchmark(name: str) -> Benchmark:
     """Return the card of one benchmark; the name of a family needs a language."""
     card = find_card(name)
     if card.languages:
-        raise UserError(f"benchmark {name!r} has a part for each language; name one, as {next(iter(card.members))}")
+        raise UserError(
+            f"benchmark {name!r} has a part for each language; name one, as {next(iter(card.members))}"
+        )
     return card
 
 
@@ -105,23 +107,30 @@ def expand_benchmarks(names: Sequence[str], root: Path | None = None) -> tuple[B
     for card in map(find_card, names):
         before = chosen.setdefault(card.name, card)
         if before.place != card.place:
-            raise UserError(f"{card.place}: name: {card.name!r} is the name of the benchmark in {before.place} too")
+            raise UserError(
+                f"{card.place}: name: {card.name!r} is the name of the benchmark in {before.place} too"
+            )
         expanded |= {member.name: member for member in (_present(card, root) if card.languages else [card])}
     return tuple(expanded.values())
 
 
 def _present(family: Benchmark, root: Path | None) -> list[Benchmark]:
+    """Return the languages of a family that have files, at least one; all of them on the hub."""
     members = list(family.members.values())
     if members[0].home(root) is None:
         if family.hub is None:
-            raise UserError(f"benchmark {family.name!r} is not on the hub; give benchmark_root=DIR with its files")
+            raise UserError(
+                f"benchmark {family.name!r} is not on the hub; give benchmark_root=DIR with its files"
+            )
         return members
     if root is not None and family.place is None:
         refuse_missing_folder("benchmark_root", root)
     found = [member for member in members if member.matching(root)]
     if not found:
         forms = " or ".join(members[0].files)
-        raise UserError(f"benchmark {family.name!r}: no files of any language in {members[0].home(root)}, as {forms}")
+        raise UserError(
+            f"benchmark {family.name!r}: no files of any language in {members[0].home(root)}, as {forms}"
+        )
     return found
 
 

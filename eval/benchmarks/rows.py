@@ -44,9 +44,14 @@ def bad_line_first(rows: list[Row]) -> list[Row]:
     for _, of_file in itertools.groupby(rows, lambda row: row.place.rpartition(":")[0]):
         lines = list(of_file)
         if len(lines) % 2:
-            raise UserError(f"{lines[-1].place}: a line without its partner; two lines, bad and good, make a pair")
+            raise UserError(
+                f"{lines[-1].place}: a line without its partner; two lines, bad and good, make a pair"
+            )
         for bad, good in zip(lines[::2], lines[1::2], strict=True):
-            sentences: Record = {GOOD: written(good.value("text")).strip(), BAD: written(bad.value("text")).strip()}
+            sentences: Record = {
+                GOOD: written(good.value("text")).strip(),
+                BAD: written(bad.value("text")).strip(),
+            }
             pairs.append(bad._replace(record=sentences))
     return pairs
 

@@ -127,6 +127,7 @@ def task_accuracy(pairs: pd.DataFrame, task: Task, preset: Preset) -> float:
 
 
 def _find_scores(run: Path, step: int, benchmark: str, preset: Preset, form: Form) -> StoredScores:
+    """Find the scores of a task, by the preset's scorer and after a token that the leaderboard allows."""
     scorers = (preset.scorer_causal, preset.scorer_masked)
     there = [scorer for scorer in scorers if score_path(run, benchmark, scorer, step).is_file()]
     if not there:
@@ -146,9 +147,13 @@ def _what_is_there(run: Path, benchmark: str, scorers: tuple[str, ...]) -> str:
     """Describe what is scored of a benchmark that lacks scores at the step."""
     folder = run / EVAL / benchmark
     steps = sorted(
-        {step for scorer in scorers for path in (folder / scorer).glob(f"{STEPS}.parquet")
-         if (step := parse_step(path.stem)) is not None}
-    )  # fmt: skip
+        {
+            step
+            for scorer in scorers
+            for path in (folder / scorer).glob(f"{STEPS}.parquet")
+            if (step := parse_step(path.stem)) is not None
+        }
+    )
     if steps:
         return f"not scored at this step, only at {', '.join(map(str, steps))}"
     parts = sorted(path.name for path in folder.parent.glob(f"{folder.name}{SUBSET_MARK}*") if path.is_dir())

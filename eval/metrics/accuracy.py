@@ -30,7 +30,8 @@ PUBLISHED = "published"  # the split of all pairs with those that the paper does
 TiesRule = Literal["half", "wrong", "right"]
 TIES_CREDIT: dict[TiesRule, float] = {"half": 0.5, "wrong": 0.0, "right": 1.0}
 TIE_TOLERANCE = 1e-6
-_LENGTH_ALONE = 0.02  # of the pairs of an unequal split may go against length where length is said to decide alone
+# Of the pairs of an unequal split, so many may go against length where length is said to decide alone.
+_LENGTH_ALONE = 0.02
 COLUMNS = (
     "linking", "phenomenon", "paradigm", "split", "ties_rule", "n", "ties", "accuracy", "ci_low", "ci_high",
     "exact_low", "exact_high", "clusters",
@@ -38,7 +39,10 @@ COLUMNS = (
 
 
 def accuracy_table(
-    pairs: pd.DataFrame, scores: pd.DataFrame, linkings: Sequence[Linking], ties_rules: Sequence[TiesRule] = ("half",)
+    pairs: pd.DataFrame,
+    scores: pd.DataFrame,
+    linkings: Sequence[Linking],
+    ties_rules: Sequence[TiesRule] = ("half",),
 ) -> pd.DataFrame:
     """Compute every accuracy of one scored benchmark, as fractions: a table of ``COLUMNS``.
 
@@ -59,6 +63,7 @@ def accuracy_table(
 def _rows_of(
     merged: pd.DataFrame, splits: Sequence[str], linkings: Sequence[Linking], ties_rules: Sequence[TiesRule]
 ) -> pd.DataFrame:
+    """Return the rows of some splits: each linking function that can be computed, under each rule for ties."""
     linkings = [linking for linking in linkings if not linking.missing(merged)]
     if not len(merged) or not linkings:
         return pd.DataFrame(columns=list(COLUMNS))
@@ -66,9 +71,13 @@ def _rows_of(
     lengths = split_masks(merged["n_good"].to_numpy(), merged["n_bad"].to_numpy())
     every = {**lengths, PUBLISHED: lengths["all"]}
     masks = {split: sets.whole(every[split]) & sets.first for split in splits}
-    conditions = pd.MultiIndex.from_product([[linking.name for linking in linkings], masks], names=["linking", "split"])
+    conditions = pd.MultiIndex.from_product(
+        [[linking.name for linking in linkings], masks], names=["linking", "split"]
+    )
     judged = [sets.judge(*decisions(merged, linking)) for linking in linkings]
-    counts = np.array([[clusters.sums(part & mask) for part in both] for both in judged for mask in masks.values()])
+    counts = np.array(
+        [[clusters.sums(part & mask) for part in both] for both in judged for mask in masks.values()]
+    )
     size = np.tile([clusters.sums(mask) for mask in masks.values()], (len(linkings), 1))
     tables = [_accuracy_rows(clusters, conditions, counts, size, rule) for rule in ties_rules]
     return pd.concat(tables, ignore_index=True)[list(COLUMNS)]

@@ -58,6 +58,7 @@ def draw_correlations(values: Array, other: Array, clusters: Ids, samples: int =
     """
     both = np.vstack([other, values])
     apart = both - both.mean(axis=1, keepdims=True)
+    # A draw of clusters has weighted sums of their moments, so that no item is looked at again.
     products = np.stack([np.ones_like(other), *apart, *apart**2, *(apart[0] * apart[1:])])
     clusters = np.unique(clusters, return_inverse=True)[1]
     count = int(clusters.max()) + 1
@@ -66,7 +67,10 @@ def draw_correlations(values: Array, other: Array, clusters: Ids, samples: int =
     size, *rest = sums @ np.vstack([np.ones(count), drawn]).T
     means, squares, with_other = np.split(np.array(rest) / size, [len(both), 2 * len(both)])
     variance = squares - means**2
-    known = variance > 1e-12 * (apart**2).mean(axis=1, keepdims=True) + 1e-24 * (both**2).max(axis=1, keepdims=True)
+    # Less than that is what rounding leaves of no variance.
+    known = variance > 1e-12 * (apart**2).mean(axis=1, keepdims=True) + 1e-24 * (both**2).max(
+        axis=1, keepdims=True
+    )
     sd = np.sqrt(np.where(known, variance, np.nan))
     return np.asarray(((with_other - means[0] * means[1:]) / (sd[0] * sd[1:])).T)
 

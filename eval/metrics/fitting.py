@@ -95,13 +95,17 @@ def fit_paradigms(paradigms: Iterable[str], settings: FitSettings) -> list[str]:
     """Draw the paradigms to fit on, independent of their order; one at least is held out."""
     names = sorted(set(paradigms))
     if len(names) < 2:
-        raise UserError(f"fit.on=paradigms: two paradigms are needed, one to fit on and one to judge by; got {names}")
+        raise UserError(
+            f"fit.on=paradigms: two paradigms are needed, one to fit on and one to judge by; got {names}"
+        )
     size = min(max(1, round(settings.share * len(names))), len(names) - 1)
+    # With one seed, the paradigms of a smaller share are among those of a larger one.
     chosen = np.random.default_rng(settings.seed).permutation(len(names))[:size]
     return sorted(names[place] for place in chosen)
 
 
 def _search(merged: pd.DataFrame, settings: FitSettings, rated: pd.DataFrame | None, rule: TiesRule) -> _Search:
+    """Say what is maximized, and which pairs the search sees and which it is judged on."""
     everything, nothing = np.ones(len(merged), dtype=bool), np.zeros(len(merged), dtype=bool)
     if settings.on == "ratings":
         assert rated is not None, "on=ratings needs the scores of the rated sentences"
@@ -126,6 +130,7 @@ def _make_accuracy(part: pd.DataFrame, rule: TiesRule) -> Callable[[Linking], fl
 def _fitted(
     family: str, merged: pd.DataFrame, search: _Search, rated: pd.DataFrame | None, rule: TiesRule
 ) -> dict[str, object]:
+    """Search the grid of a family, and judge what is best there: a row of ``FIT_COLUMNS``."""
     tables = [merged] if rated is None else [merged, rated]
     if missing := {name for table in tables for name in parse_linking(family).missing(table)}:
         raise UserError(f"fit: {family} needs {', '.join(sorted(missing))}, which the scores do not have")

@@ -59,7 +59,9 @@ class Levels:
         size = self.totals(n)[..., :-2]
         pooled = _quotient(self.totals(sums)[..., :-2], size**power)
         some = np.broadcast_to(size > 0, pooled.shape)
-        parts = [(pooled[..., part], some[..., part]) for part in (slice(self.paradigms), slice(self.paradigms, -1))]
+        parts = [
+            (pooled[..., part], some[..., part]) for part in (slice(self.paradigms), slice(self.paradigms, -1))
+        ]
         means = [
             _quotient(values.sum(-1, keepdims=True, where=there), there.sum(-1, keepdims=True) ** power)
             for values, there in parts

@@ -24,17 +24,14 @@ def moderate_variances(variance: Array, freedom: Array, goes_with: Array) -> tup
     design = np.column_stack([np.ones(len(logs)), goes_with])
     expected = design @ np.linalg.lstsq(design, logs, rcond=None)[0]
     spread = ((logs - expected) ** 2).sum() / max(len(logs) - design.shape[1], 1)
-    prior = _prior_freedom(float(spread - polygamma(1, freedom / 2).mean()))
+    # What log variances vary beyond their own freedom is trigamma of half the prior's.
+    excess = float(spread - polygamma(1, freedom / 2).mean())
+    prior = MOST_PRIOR
+    if excess > polygamma(1, MOST_PRIOR / 2):
+        half = 0.5 + 1 / excess
+        for _ in range(20):  # Newton's method on the inverse, which converges from here (Smyth 2004, appendix)
+            of_half = polygamma(1, half)
+            half += of_half * (1 - of_half / excess) / polygamma(2, half)
+        prior = float(2 * half)
     expected = np.exp(expected + digamma(prior / 2) - np.log(prior / 2))
     return np.asarray((prior * expected + freedom * variance) / (prior + freedom)), prior
-
-
-def _prior_freedom(excess: float) -> float:
-    """Return the degrees of freedom whose log variances vary so much (trigamma of half of them), at most four."""
-    if excess <= polygamma(1, MOST_PRIOR / 2):
-        return MOST_PRIOR
-    half = 0.5 + 1 / excess
-    for _ in range(20):  # Newton's method on the inverse, which converges from here (Smyth 2004, appendix)
-        of_half = polygamma(1, half)
-        half += of_half * (1 - of_half / excess) / polygamma(2, half)
-    return float(2 * half)

@@ -51,7 +51,8 @@ def average_ratings(numbers: Array) -> tuple[Array, np.ndarray]:
     raters, rated = given.sum(axis=1), np.maximum(given.sum(axis=0), 1)
     centered = np.where(given, numbers - np.where(given, numbers, 0).sum(axis=0) / rated, 0)
     spread = np.sqrt((centered**2).sum(axis=0) / rated)
-    z_scores = centered / np.where(spread > 1e-12, spread, np.inf)  # who gives one number throughout says nothing: 0
+    # Who gives one number throughout says nothing: 0.
+    z_scores = centered / np.where(spread > 1e-12, spread, np.inf)
     return np.where(given, z_scores, 0.0).sum(axis=1) / raters, raters
 
 
@@ -79,9 +80,12 @@ def better_values(rated: pd.DataFrame, linking: Linking) -> Array:
 
 
 def _parse_rating(text: str, rater: str, place: str) -> float:
+    """Read a cell of ratings; NaN for an empty one."""
     if not text.strip():
         return math.nan
     number = read_number(text)
     if number is None:
-        raise UserError(f"{place}: {rater!r} is {text!r}; a number is expected, or nothing where there is no rating")
+        raise UserError(
+            f"{place}: {rater!r} is {text!r}; a number is expected, or nothing where there is no rating"
+        )
     return number

@@ -19,7 +19,8 @@ from ucurve.eval.metrics.levels import Array, Ids, Levels
 CONFIDENCE = 0.95
 TAIL = (1 - CONFIDENCE) / 2  # of the confidence on either side
 FEWEST_CLUSTERS = 4  # fewer do not tell how much clusters differ, and there is no interval and no test
-_AT_CHANCE = 0.1  # of a cluster that is half right is added to the variance, so that it is not 0 where all are right
+# Of a cluster that is half right, so much is added to the variance, so that it is not 0 where all are right.
+_AT_CHANCE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +72,13 @@ def deviations(clusters: Clusters, credit: Array, size: Array) -> Array:
     of_paradigm = [clusters.by_paradigm(values) for values in (credit, size, size > 0)]
     of_phenomenon = [values @ membership for values in of_paradigm]
     alone = of_phenomenon[2] < 2
-    wider = [np.where(alone, values.sum(axis=-1, keepdims=True), values) @ membership.T for values in of_phenomenon]
-    right, n, count = (np.where(of_paradigm[2] < 2, other, own) for own, other in zip(of_paradigm, wider, strict=True))
+    wider = [
+        np.where(alone, values.sum(axis=-1, keepdims=True), values) @ membership.T for values in of_phenomenon
+    ]
+    right, n, count = (
+        np.where(of_paradigm[2] < 2, other, own) for own, other in zip(of_paradigm, wider, strict=True)
+    )
+    # As an unbiased variance divides by one less than the number of clusters.
     scale = np.sqrt(count / np.maximum(1, count - 1))
     return np.asarray((credit - size * clusters.spread(right / np.maximum(n, 1))) * clusters.spread(scale))
 
@@ -107,7 +113,8 @@ def spread_of(clusters: Clusters, credit: Array, size: Array) -> Spread:
     levels, n = clusters.levels, clusters.by_paradigm(size)
     count = clusters.by_paradigm(size > 0)
     effective = 1 / levels.variances(clusters.by_paradigm(size**2), n)
-    together = (count == 1) @ levels.membership > 0  # paradigms of one cluster are one stratum of their phenomenon
+    # Paradigms of one cluster are one stratum of their phenomenon.
+    together = (count == 1) @ levels.membership > 0
     overall = np.repeat(together.sum(axis=-1, keepdims=True), 3, axis=-1)
     strata = levels.totals((count > 1).astype(np.float64)) + np.concatenate(
         [np.zeros_like(count), together, overall], axis=-1
@@ -152,6 +159,7 @@ def exact_interval(right: Array, n: Array) -> tuple[Array, Array]:
     NaN where one of both is NaN.
     """
     wrong = n - right
+    # Bounds of 0 and 1 are of no beta distribution; they are multiples of 0, so that NaN stays NaN.
     low = np.where(right > 0, betaincinv(np.where(right > 0, right, 1), wrong + 1, TAIL), 0 * right)
     high = np.where(wrong > 0, betaincinv(right + 1, np.where(wrong > 0, wrong, 1), 1 - TAIL), 1 - 0 * wrong)
     return low, high
@@ -179,7 +187,9 @@ def samples_by_level(levels: Levels, right: Array, n: Array) -> tuple[Array, Arr
 
     Credits and pairs are float64[..., paradigms]; credits and sizes of rows, float64[..., rows], give the accuracy.
     """
-    means = [effective_sample(right @ cells, n @ cells) for cells in (np.eye(levels.paradigms), levels.membership)]
+    means = [
+        effective_sample(right @ cells, n @ cells) for cells in (np.eye(levels.paradigms), levels.membership)
+    ]
     credited, size = levels.totals(right), levels.totals(n)
     for place, (mean, effective) in zip((-2, -1), means, strict=True):
         credited[..., place], size[..., place] = mean * effective, effective

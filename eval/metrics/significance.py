@@ -95,11 +95,22 @@ def comparison_table(
     p, p_exact = (np.where(means, np.nan, each) for each in tests)
     low, high = bootstrap_interval(spread, accuracies[0] - accuracies[1])
     table = levels.labels.assign(
-        first=first[1].name, second=second[1].name, n=levels.totals(n).astype(np.int64), ties_rule=ties_rule,
-        accuracy_first=accuracies[0], accuracy_second=accuracies[1], difference=accuracies[0] - accuracies[1],
-        boot_low=low, boot_high=high, first_better=better[0].astype(np.int64), second_better=better[1].astype(np.int64),
-        p_mcnemar=p, **_adjusted(levels, p), p_exact=p_exact, clusters=spread.clusters.astype(np.int64),
-    )  # fmt: skip
+        first=first[1].name,
+        second=second[1].name,
+        n=levels.totals(n).astype(np.int64),
+        ties_rule=ties_rule,
+        accuracy_first=accuracies[0],
+        accuracy_second=accuracies[1],
+        difference=accuracies[0] - accuracies[1],
+        boot_low=low,
+        boot_high=high,
+        first_better=better[0].astype(np.int64),
+        second_better=better[1].astype(np.int64),
+        p_mcnemar=p,
+        **_adjusted(levels, p),
+        p_exact=p_exact,
+        clusters=spread.clusters.astype(np.int64),
+    )
     return table[list(COMPARISON_COLUMNS)]
 
 
@@ -132,7 +143,9 @@ def cluster_mcnemar(first_better: Array, second_better: Array, squares: Array, c
     """
     apart = np.maximum(1, first_better + second_better)
     inflation = np.maximum(1, squares / apart)
-    return np.where(clusters >= FEWEST_CLUSTERS, mcnemar(first_better / inflation, second_better / inflation), np.nan)
+    return np.where(
+        clusters >= FEWEST_CLUSTERS, mcnemar(first_better / inflation, second_better / inflation), np.nan
+    )
 
 
 def holm(p: Array) -> Array:
@@ -167,13 +180,16 @@ def certainty(scores: pd.DataFrame) -> dict[str, Array]:
     ``delta_lp`` is ln P(good) - ln P(bad), in nats (MultiBLiMP, section 6.3: Delta), and ``delta_nll`` ln PPL(bad) - ln
     PPL(good), in nats per token (Swe-BLiMP, section 6: Delta NLL).
     """
-    good, bad = ([scores[f"{name}_{side}"].to_numpy(np.float64) for name in ("lp", "n")] for side in ("good", "bad"))
+    good, bad = (
+        [scores[f"{name}_{side}"].to_numpy(np.float64) for name in ("lp", "n")] for side in ("good", "bad")
+    )
     return {"delta_lp": good[0] - bad[0], "delta_nll": nll_per_token(*bad) - nll_per_token(*good)}
 
 
 def _statistics_rows(
     clusters: Clusters, merged: pd.DataFrame, linking: Linking, rule: TiesRule, samples: int, seed: int
 ) -> pd.DataFrame:
+    """Return the rows of one linking function, but for what depends on the pairs alone."""
     levels = clusters.levels
     credit, (right, ties) = pair_credits(merged, linking, rule), decisions(merged, linking)
     n, sums = levels.n, levels.sums(credit)
@@ -188,14 +204,22 @@ def _statistics_rows(
     distinct = ~merged.duplicated(["good", "bad"]).to_numpy()
     counts = {"n": n, "right": levels.sums(right), "ties": levels.sums(ties), "n_distinct": levels.sums(distinct)}
     return levels.labels.assign(
-        linking=linking.name, ties_rule=rule, accuracy=levels.means(sums, n),
-        boot_low=np.maximum(0, low), boot_high=np.minimum(1, high),
-        p_two_sided=two_sided, p_above=above, p_below=below, **_adjusted(levels, two_sided),
-        p_exact=binomial_tests(right_of_row, size)[0], clusters=spread.clusters.astype(np.int64),
+        linking=linking.name,
+        ties_rule=rule,
+        accuracy=levels.means(sums, n),
+        # An interval of Student's t is symmetric, and may lead beyond what an accuracy can be.
+        boot_low=np.maximum(0, low),
+        boot_high=np.minimum(1, high),
+        p_two_sided=two_sided,
+        p_above=above,
+        p_below=below,
+        **_adjusted(levels, two_sided),
+        p_exact=binomial_tests(right_of_row, size)[0],
+        clusters=spread.clusters.astype(np.int64),
         **length_biases(clusters, merged, credit, samples, seed),
         accuracy_distinct=levels.means(levels.sums(credit * distinct), counts["n_distinct"]),
         **{name: levels.totals(count).astype(np.int64) for name, count in counts.items()},
-    )  # fmt: skip
+    )
 
 
 def _adjusted(levels: Levels, p: Array) -> dict[str, Array]:
@@ -211,11 +235,14 @@ def _tail(at_least: Array, rest: Array) -> Array:
 
 
 def _checked(pairs: pd.DataFrame, scores: pd.DataFrame, linking: Linking) -> pd.DataFrame:
+    """Join scores to the pairs that they must be of; they must have what a linking function reads."""
     if sorted(scores["pair"]) != sorted(pairs["pair"]):
         raise UserError(
             f"comparison: scores of {len(scores)} pairs are not those of the {len(pairs)} pairs of the table"
         )
     merged = items(pairs, scores)
     if missing := linking.missing(merged):
-        raise UserError(f"comparison: {linking.name} needs {', '.join(missing)}, which a score table does not have")
+        raise UserError(
+            f"comparison: {linking.name} needs {', '.join(missing)}, which a score table does not have"
+        )
     return merged

@@ -39,10 +39,12 @@ def _average_run(run: Path, facts: RunFacts, last: int) -> Path:
     folder = run.resolve().parent / f"{run.resolve().name}-average={last}"
     if not folder.exists():
         if without := [target.folder.name for target in targets if not target.has_weights]:
-            raise UserError(f"average={last}: the weights of {format_names(without)} of {run} were removed by prune")
+            raise UserError(
+                f"average={last}: the weights of {format_names(without)} of {run} were removed by prune"
+            )
         log_line(f"{folder}: writing the means of {last} checkpoints of {run}")
         with only_writer(folder):
-            remove_leftovers(folder.parent, folder.name)
+            remove_leftovers(folder.parent, folder.name)  # of a process that was killed
             with new_folder(folder) as temporary:
                 for end in range(1, len(targets) + 1):
                     begin = max(0, end - last)
@@ -62,7 +64,9 @@ def _average_run(run: Path, facts: RunFacts, last: int) -> Path:
                 write_run_facts(temporary, facts.model_copy(update=changed))
     found = [read_manifest(target.folder).averaged for target in run_targets(folder)]
     if found != [tuple(hashes[max(0, end - last) : end]) for end in range(1, len(targets) + 1)]:
-        raise UserError(f"{folder}: not the means of the checkpoints of {run}; remove it, and they are made again")
+        raise UserError(
+            f"{folder}: not the means of the checkpoints of {run}; remove it, and they are made again"
+        )
     return folder
 
 
@@ -74,11 +78,14 @@ def _write_checkpoint(targets: Sequence[Target], hashes: Sequence[str], run: Pat
     folder.mkdir(parents=True)
     weights = {file.name for file in source.glob(WEIGHT_FILES["safetensors"])}
     for file in contents(source):
-        if file.name in weights and len(targets) > 1:
+        if file.name in weights and len(targets) > 1:  # the mean of one is that one
             _write_mean([target.folder / file.name for target in targets], folder / file.name)
         elif file.name != MANIFEST:
             link_or_copy(file, folder / file.name)
-    files = {name: sha256_file(folder / name) if name in weights else digest for name, digest in manifest.files.items()}
+    files = {
+        name: sha256_file(folder / name) if name in weights else digest for name, digest in manifest.files.items()
+    }
+    # A checkpoint of this suite has one file of weights.
     (weights_sha256,) = (files[name] for name in weights)
     changed = {"weights_sha256": weights_sha256, "files": files, "averaged": tuple(hashes)}
     write_manifest(folder, manifest.model_copy(update=changed))

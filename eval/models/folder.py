@@ -21,7 +21,11 @@ _THEIRS = ("bos", "eos", "cls", "sep")
 _EITHER_WAY = ("flaubert", "xlm")  # model types whose language models read both sides unless they are told not to
 _BETWEEN_DOCUMENTS = ("<|endoftext|>", "<|end_of_text|>", "<|begin_of_text|>", "<s>", "<bos>", "</s>", "<eos>")
 _ROLES = ("bos", "eos", "unk", "pad", "cls", "sep")
-_MESSAGES = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}]
+_MESSAGES = [
+    {"role": "user", "content": "a"},
+    {"role": "assistant", "content": "b"},
+    {"role": "user", "content": "c"},
+]
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,7 @@ def model_kind(config: Mapping[str, object]) -> Kind:
         return "causal" if config.get("causal") else "masked"
     names = config.get("architectures")
     architectures = names if isinstance(names, list) else []
+    # ...ForPreTraining has the head of a masked model beside another one.
     masked = any(str(name).endswith(("ForMaskedLM", "ForPreTraining")) for name in architectures)
     if masked:
         return "masked"
@@ -136,14 +141,15 @@ def delimits_messages(tokenizer: "PreTrainedTokenizerBase", token: str) -> bool:
             str(tokenizer.apply_chat_template(messages, chat_template=template, tokenize=False)).count(token)
             for messages in (_MESSAGES[:1], _MESSAGES)
         )
-    except Exception:
+    except Exception:  # a template that takes no such messages; it writes the token somewhere
         return True
     return bool(short < long)
 
 
 def between_documents(tokenizer: "PreTrainedTokenizerBase") -> str | None:
     """Return a special token that the chat template does not write, as a base model has between documents, if any."""
-    template, special = chat_template(tokenizer), [str(token) for token in tokenizer.added_tokens_decoder.values()]
+    template = chat_template(tokenizer)
+    special = [str(token) for token in tokenizer.added_tokens_decoder.values()]
     named = [getattr(tokenizer, f"{role}_token") for role in _ROLES]
     others = [token for token in (*_BETWEEN_DOCUMENTS, *named) if token in special and token not in template]
     return others[0] if others else None

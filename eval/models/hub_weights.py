@@ -54,7 +54,9 @@ class HubWeights:
         for file in self.files:
             path = self.folder / file.name
             if sha256_file(path) != file.sha256:
-                raise DamagedError(f"{path}: not the file that the hub has; delete {path.resolve()} to fetch it again")
+                raise DamagedError(
+                    f"{path}: not the file that the hub has; delete {path.resolve()} to fetch it again"
+                )
 
     def remove_parts(self) -> None:
         """Remove what a killed process has fetched of a file, which nobody would go on with."""

@@ -54,30 +54,21 @@ def read_model_info(
     add_k: float,
 ) -> ModelInfo:
     """Read what a model's folder says; a published table takes the place of the counts of the training tokens."""
-    config, named = read_config(target.folder), {getattr(tokenizer, f"{name}_token_id") for name in _SPECIAL} - {None}
+    config = read_config(target.folder)
+    named = {getattr(tokenizer, f"{name}_token_id") for name in _SPECIAL} - {None}
     # The unknown token is special only if it also has another role, such as separator.
     special = frozenset(named | ({*tokenizer.all_special_ids} - {tokenizer.unk_token_id}))
     parts = target.weight_parts()
     hashes = (hash_of_parts(parts), sha256_file(target.folder / "config.json"), tokenizer_sha256(target.folder))
     size = 1 + max(tokenizer.get_vocab().values())
-    unigrams = _read_unigrams(target, tokenizer, size, special, published, add_k)
+    if published is not None:
+        probabilities = published_probabilities(published, size, tokenizer_sha256(target.folder))
+        logs = smooth(probabilities, special, published.path)
+        unigrams = Unigrams(logs, probabilities, sha256_file(published.path))
+    elif (counts := read_counts(target.counts, len(tokenizer), size)) is not None:
+        unigrams = Unigrams(log_unigrams(counts, special, add_k), counts, sha256_file(target.counts), add_k)
+    else:
+        unigrams = Unigrams()
     return ModelInfo(
         target, config, model_kind(config), tokenizer, tokenizer_files, size, special, unigrams, hashes, parts
     )
-
-
-def _read_unigrams(
-    target: Target,
-    tokenizer: "PreTrainedTokenizerBase",
-    size: int,
-    special: frozenset[int],
-    published: UnigramSettings | None,
-    add_k: float,
-) -> Unigrams:
-    if published is not None:
-        probabilities = published_probabilities(published, size, tokenizer_sha256(target.folder))
-        return Unigrams(smooth(probabilities, special, published.path), probabilities, sha256_file(published.path))
-    counts = read_counts(target.counts, len(tokenizer), size)
-    if counts is None:
-        return Unigrams()
-    return Unigrams(log_unigrams(counts, special, add_k), counts, sha256_file(target.counts), add_k)

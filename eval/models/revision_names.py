@@ -12,15 +12,23 @@ from ucurve.eval.models.same_weights import group_names, shorten
 
 Unit = Literal["steps", "tokens", "words", "amount"]
 _UNITS: tuple[Unit, ...] = ("steps", "tokens", "words", "amount")  # the first that a name has is its step
+# A number, the word before it, and behind it its scale and what it counts.
 _PART = re.compile(
     r"(?P<word>[a-z]+)?[-_.]?(?P<number>\d{1,15}(?:\.\d{1,9})?(?:e\d\d?)?)(?P<scale>[kmbt])?"
     r"(?P<unit>t|[-_]?(?:token|word|step)s?(?![-_]?\d))?(?![a-z\d])",
     re.IGNORECASE,
 )
 _SCALES = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
-_WORDS: dict[str, Unit] = {"step": "steps", "iter": "steps", "iteration": "steps", "token": "tokens", "word": "words"}
+_WORDS: dict[str, Unit] = {
+    "step": "steps",
+    "iter": "steps",
+    "iteration": "steps",
+    "token": "tokens",
+    "word": "words",
+}
 _CHECKPOINT = ("checkpoint", "ckpt", "chck")  # before a step or an amount
-_AMOUNT = (*_CHECKPOINT, "train", "")  # before an amount such as 5B; behind another word, it is the size of a model
+# Before an amount such as 5B; behind another word, it is the size of a model.
+_AMOUNT = (*_CHECKPOINT, "train", "")
 _GREATEST = 2**63 - 1  # what a table holds
 _BABYLM = "chck"  # the challenge prescribes chck_1M to chck_1000M, and counts words
 _STAGES = ("stage", "phase")  # of the second one and later, steps start from 0 again
@@ -84,7 +92,17 @@ def place_revisions(names: Iterable[str], given: Mapping[str, int] | None = None
             f"revisions: {'; '.join(reasons)}; names like {_READ} are read. Give the places of the others on the axis "
             f"of steps: {asked_steps(unread)}"
         )
-    _check_comparable(read)
+    # Steps must lie on one axis: not those of two seeds, nor some in steps and some in tokens.
+    series = group_names({name: reading.series for name, reading in read.items()})
+    units = group_names({name: reading.unit for name, reading in read.items() if reading.place.step > 0})
+    for groups, differ in ((series, "differ in more than the step"), (units, "count other things")):
+        if len(groups) > 1:
+            others = [name for group in groups[1:] for name in group]
+            raise UserError(
+                f"revisions: {groups[0][0]!r} and {others[0]!r} {differ}, so their steps are not on one axis. Score "
+                "those of a kind into a folder out= of their own (a pattern takes them, such as 'revisions=[chck_*]'), "
+                f"or give the places of some: {asked_steps(others)}"
+            )
     places = {name: reading.place for name, reading in readings.items() if reading is not None}
     places |= {name: Place(step, places[name].tokens if name in places else None) for name, step in given.items()}
     ordered = sorted(wanted, key=lambda name: places[name].step)
@@ -99,21 +117,8 @@ def asked_steps(names: Sequence[str]) -> str:
     return f"'steps={{{shorten([f'{name}: N' for name in names])}}}'"
 
 
-def _check_comparable(read: Mapping[str, _Reading]) -> None:
-    """Refuse names whose steps do not lie on one axis: of two seeds, or some in steps and some in tokens."""
-    series = group_names({name: reading.series for name, reading in read.items()})
-    units = group_names({name: reading.unit for name, reading in read.items() if reading.place.step > 0})
-    for groups, differ in ((series, "differ in more than the step"), (units, "count other things")):
-        if len(groups) > 1:
-            others = [name for group in groups[1:] for name in group]
-            raise UserError(
-                f"revisions: {groups[0][0]!r} and {others[0]!r} {differ}, so their steps are not on one axis. Score "
-                "those of a kind into a folder out= of their own (a pattern takes them, such as 'revisions=[chck_*]'), "
-                f"or give the places of some: {asked_steps(others)}"
-            )
-
-
 def _read(name: str) -> _Reading | None:
+    """Read the step that a name states; None where it states none, or two of one unit."""
     parts = _parts(name)
     for unit in _UNITS:
         found = [part for part in parts if part.unit == unit]
@@ -124,6 +129,7 @@ def _read(name: str) -> _Reading | None:
             series = tuple(part.text for part in parts if part.unit is None and part.word not in _BESIDE)
             place = Place(found[0].value, tokens[0] if len(tokens) == 1 else None, unit == "words")
             return _Reading(place, unit, series)
+    # A name with one number alone, such as 1000 or main-1000, can only mean the step.
     last = _LAST_NUMBER.fullmatch(name)
     return None if last is None else _Reading(Place(int(last[1])), "steps", ())
 
@@ -133,6 +139,7 @@ def _parts(name: str) -> list[_Part]:
     parts = []
     for found in _PART.finditer(name):
         word, scale, behind = ((found[group] or "").lower() for group in ("word", "scale", "unit"))
+        # As a decimal, since 1.1B is a whole number and not the float 1.1 times a power of 10.
         value = Decimal(found["number"]) * _SCALES[scale]
         unit = _unit(word, scale, behind) if value == int(value) <= _GREATEST else None
         parts.append(_Part(f"{word}{found['number']}{scale}", word, unit, int(value)))
@@ -140,6 +147,7 @@ def _parts(name: str) -> list[_Part]:
 
 
 def _unit(word: str, scale: str, behind: str) -> Unit | None:
+    """Return what a number counts, by the word before it, its scale and what follows it; None for something else."""
     if behind == "t":
         return "tokens" if scale else None  # as in 10BT
     for text in (behind.lstrip("-_"), word):

@@ -7,7 +7,14 @@ from fnmatch import fnmatch
 from glob import has_magic
 from pathlib import Path
 
-from ucurve.errors import DamagedError, UserError, first_line, may_be_hub_id, missing_folder, refuse_missing_folder
+from ucurve.errors import (
+    DamagedError,
+    UserError,
+    first_line,
+    may_be_hub_id,
+    missing_folder,
+    refuse_missing_folder,
+)
 from ucurve.eval.models.folder import hash_of_parts, hash_parts
 from ucurve.eval.models.hub_weights import HubFile, HubWeights, list_weights, loaded_weights
 from ucurve.eval.models.revision_names import (
@@ -64,7 +71,8 @@ class Target:
     run: Path | None = None  # the run folder whose checkpoint it was asked for as; None for a model alone
     stated_tokens: int | None = None  # training tokens that the name of the revision states
     identity: RunIdentity | None = None  # of the run; None where there is no `run.json`
-    hub: HubWeights | None = None  # the weights where they are fetched when they are needed; None where they are there
+    # The weights where they are fetched when they are needed; None where they are there.
+    hub: HubWeights | None = None
 
     @property
     def tokens(self) -> int | None:
@@ -93,7 +101,9 @@ class Target:
         on_hub = {} if self.hub is None else {file.name: file.sha256 for file in self.hub.files}
         found = on_hub or hash_parts(self.folder, self.weights)
         if self.manifest is not None and hash_of_parts(found) != self.manifest.weights_sha256:
-            raise DamagedError(f"{self.folder}: the weights are not those of manifest.json; the checkpoint is damaged")
+            raise DamagedError(
+                f"{self.folder}: the weights are not those of manifest.json; the checkpoint is damaged"
+            )
         return found
 
     def weight_bytes(self) -> int:
@@ -123,7 +133,9 @@ def run_targets(run: Path, steps: Sequence[int] | None = None) -> list[Target]:
     manifests = {step: _manifest_of_step(folders[step], step, facts) for step in wanted}
     name = run.resolve().name
     identity = None if facts is None else facts.identity
-    return [Target(name, step, folders[step], manifests[step], counts, run=run, identity=identity) for step in wanted]
+    return [
+        Target(name, step, folders[step], manifests[step], counts, run=run, identity=identity) for step in wanted
+    ]
 
 
 def _manifest_of_step(folder: Path, step: int, facts: RunFacts | None) -> Manifest:
@@ -142,7 +154,9 @@ def _check_files(
 ) -> None:
     """Compare all files but the weights with the manifest: ``wanted`` must exist, ``loaded`` must be listed."""
     files = manifest.files
-    listed = {name: digest for name, digest in files.items() if _matches(name, wanted) and not fnmatch(name, _WEIGHTS)}
+    listed = {
+        name: digest for name, digest in files.items() if _matches(name, wanted) and not fnmatch(name, _WEIGHTS)
+    }
     names = {path.name for path in folder.iterdir()} - {MANIFEST}
     found = {name for name in names if name in listed or (name not in files and _matches(name, loaded))}
     refuse_faults(listed_faults(folder, listed, found, "the manifest"), "the checkpoint is damaged")
@@ -167,6 +181,7 @@ def model_targets(
 
 
 def _named_revisions(model: str, revisions: Sequence[str], steps: Mapping[str, int]) -> list[str]:
+    """Return the revisions that names and patterns mean, in their order."""
     if list(revisions) == [ALL]:
         return all_revisions(model, steps)
     there = _listed(model) if any(map(has_magic, revisions)) else []
@@ -182,6 +197,7 @@ def _named_revisions(model: str, revisions: Sequence[str], steps: Mapping[str, i
 def _model_target(
     model: str, revision: str | None, place: Place, weights: Weights, fetched: Mapping[str | None, _Fetched]
 ) -> Target:
+    """Find and check the folder of a model or of one of its revisions, here or among those that were fetched."""
     local, hub = Path(model).expanduser(), None
     if local.is_dir():
         folder, name = local if revision is None else local / revision, local.resolve().name
@@ -199,12 +215,17 @@ def _model_target(
     refuse_pointers(folder, ("*.json", WEIGHT_FILES[weights], *TOKENIZER_FILES))
     refuse_adapter(folder)
     manifest = read_manifest(folder) if _is_ours(folder) else None
+    # A name that counts words is no step, and the manifest of a checkpoint of ours knows it.
     step = place.step if manifest is None or not place.in_words else manifest.step
     if manifest is not None and revision is not None and manifest.step != step:
         raise UserError(f"{folder}: the revision {revision!r} holds the checkpoint of step {manifest.step}")
     if manifest is not None:
         _check_files(folder, manifest, _WANTED, _LOADED)
-    counts = _counts(folder.resolve())
+    # A checkpoint that is given by itself has those of its run.
+    real = folder.resolve()
+    counts = real / UNIGRAM_COUNTS
+    if real.parent.name == CHECKPOINTS and not counts.exists():
+        counts = _find_counts(real.parent.parent)
     return Target(name, step, folder, manifest, counts, revision, weights, stated_tokens=place.tokens, hub=hub)
 
 
@@ -213,16 +234,11 @@ def has_checkpoint(run: Path) -> bool:
     return any((folder / MANIFEST).exists() for folder in checkpoints(run))
 
 
-def _counts(folder: Path) -> Path:
-    beside = folder / UNIGRAM_COUNTS
-    if folder.parent.name == CHECKPOINTS and not beside.exists():
-        return _find_counts(folder.parent.parent)
-    return beside
-
-
 def _find_counts(run: Path) -> Path:
     """Return the path of a run's counts, which must be what was written."""
-    refuse_faults(own_faults(run, read_run_facts(run), [f"{TOKENIZER}/{UNIGRAM_COUNTS}"]), "restore it from a copy")
+    refuse_faults(
+        own_faults(run, read_run_facts(run), [f"{TOKENIZER}/{UNIGRAM_COUNTS}"]), "restore it from a copy"
+    )
     return run / TOKENIZER / UNIGRAM_COUNTS
 
 
@@ -248,7 +264,11 @@ def _fetch_all(model: str, revisions: Sequence[str | None], weights: Weights) ->
     with pretrained.without_bars(), ThreadPoolExecutor(_AT_ONCE) as pool:
         found = [_fetch(model, revisions[0], weights)]  # alone first: for mistakes, and for imports
         return dict(
-            zip(revisions, [*found, *pool.map(lambda name: _fetch(model, name, weights), revisions[1:])], strict=True)
+            zip(
+                revisions,
+                [*found, *pool.map(lambda name: _fetch(model, name, weights), revisions[1:])],
+                strict=True,
+            )
         )
 
 
@@ -294,22 +314,22 @@ def all_revisions(model: str, steps: Mapping[str, int] | None = None) -> list[st
 
 
 def _listed(model: str) -> list[str]:
+    """List the revisions of a model: subfolders of a folder, or branches on the hub."""
     local = Path(model).expanduser()
     if local.is_dir():
         return sorted(path.parent.name for path in local.glob("*/config.json"))
-    if may_be_hub_id(model):
-        return _on_the_hub(model)
-    raise missing_folder("model", local)
-
-
-def _on_the_hub(model: str) -> list[str]:
+    if not may_be_hub_id(model):
+        raise missing_folder("model", local)
     from huggingface_hub import HfApi, constants
 
     try:
         return [branch.name for branch in HfApi().list_repo_refs(model).branches]
     except Exception as error:  # the hub's client raises errors of several libraries
+        # Without network, those that were fetched before can be scored.
         cached = Path(constants.HF_HUB_CACHE, f"models--{model.replace('/', '--')}", "refs")
         names = [path.name for path in cached.glob("*")]
         if not names:
-            raise UserError(f"model: the hub does not list the revisions of {model} ({first_line(error)})") from error
+            raise UserError(
+                f"model: the hub does not list the revisions of {model} ({first_line(error)})"
+            ) from error
         return names

@@ -77,7 +77,9 @@ def published_probabilities(
     return probabilities
 
 
-def smooth(probabilities: npt.NDArray[np.float64], excluded: Collection[int], path: Path) -> npt.NDArray[np.float64]:
+def smooth(
+    probabilities: npt.NDArray[np.float64], excluded: Collection[int], path: Path
+) -> npt.NDArray[np.float64]:
     """Turn published probabilities into natural logs, float64[V], that sum to 1 over tokens not ``excluded``.
 
     Such a token that was never seen gets half the probability of the rarest one that was; then all are divided by their

@@ -21,12 +21,14 @@ class Preset:
 
     name: str  # also the name of its file
     benchmarks: tuple[str, ...]  # meant for these; a family stands for all its languages
-    subset: Annotated[Subset, BeforeValidator(parse_subset)] | None = None  # the pairs that are scored; all where None
+    # The pairs that are scored; all where None.
+    subset: Annotated[Subset, BeforeValidator(parse_subset)] | None = None
     scorer_causal: str
     scorer_masked: str  # the usual one if the paper scored no masked model, as `protocol` says
     linking: tuple[str, ...]  # linking functions; the first is the one the paper reports
     ties_rule: TiesRule
-    aggregate: str  # `paradigm` of the row of `accuracy.csv` (`phenomenon=all`) that is the paper's overall number
+    # `paradigm` of the row of `accuracy.csv` (`phenomenon=all`) that is the paper's overall number.
+    aggregate: str
     bos: Bos  # the token before every sentence
     protocol: str  # the choices in words, and where we depart from the paper
     sources: tuple[str, ...]  # paper and section, or the published code, of each choice

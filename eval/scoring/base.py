@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 
 ScoreColumns = dict[str, npt.NDArray[np.int64] | npt.NDArray[np.float64]]
 Loaded = Any  # what a scorer loads and scores with: a PreTrainedModel, or counts of n-grams
-Encode = Callable[[Part, bool], Sentences]  # the part that counts, and whether sentences are read without a start token
+# Takes the part that counts, and whether sentences are read without a start token.
+Encode = Callable[[Part, bool], Sentences]
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
@@ -107,11 +108,12 @@ class Scorer(ABC):
     def load(self, workspace: Workspace, sentences: Collection[Sentences]) -> Loaded:  # noqa: ARG002 - for n-grams
         """Load what ``score`` takes for these and all other sentences, or return it if the workspace has it."""
         target, given = self.info.target, self.settings
-
-        def load() -> Loaded:
-            return load_model(target.folder, self.info.kind, given.dtype, given.device, target.weights)
-
-        return workspace.get(self.loads, target.folder, load, f"{self.loads} {target.folder.name}")
+        return workspace.get(
+            self.loads,
+            target.folder,
+            lambda: load_model(target.folder, self.info.kind, given.dtype, given.device, target.weights),
+            f"{self.loads} {target.folder.name}",
+        )
 
     @abstractmethod
     def score(
@@ -236,7 +238,9 @@ class TokenScorer(Scorer):
             item = describe(self.pairs, self.sentences, error.sentence)
             raise RunError(f"{self.info.target.folder}: the score is not finite; {item}") from error
         sides = {"good": self.sentences.good, "bad": self.sentences.bad}
-        taken = {f"{name}_{side}": values[index] for name, values in columns.items() for side, index in sides.items()}
+        taken = {
+            f"{name}_{side}": values[index] for name, values in columns.items() for side, index in sides.items()
+        }
         return pd.DataFrame({"pair": self.pairs["pair"].to_numpy(), **taken}), self.notes(), values
 
     @property
@@ -251,7 +255,9 @@ class TokenScorer(Scorer):
 
     def token_layout(self) -> TokenLayout:
         """Return the layout of the sentences' tokens, made once for all models with one tokenizer."""
-        return self.sentences.once("layout", lambda: make_layout(self.sentences, self.info.tokenizer, self._divided()))
+        return self.sentences.once(
+            "layout", lambda: make_layout(self.sentences, self.info.tokenizer, self._divided())
+        )
 
     def check_word_corrections(self) -> None:
         """Raise a ``UserError`` where ``word_corrections`` cannot be computed."""
@@ -287,8 +293,18 @@ class TokenScorer(Scorer):
     def token_messages(self) -> Iterator[str]:
         """Yield what the start token, the borders of the part and unseen tokens mean for the scores."""
         notes = self.notes()
-        if self.settings.start() == "auto" and self.start.text is not None and not self.info.target.ours:
-            yield from _chat_start(self.info.tokenizer, self.start.text)
+        tokenizer = self.info.tokenizer
+        token = self.start.text
+        chosen_here = self.settings.start() == "auto" and not self.info.target.ours
+        if chosen_here and token is not None and delimits_messages(tokenizer, token):
+            other = between_documents(tokenizer)
+            remedy = (
+                "bos=TOKEN takes another" if other is None else f"bos='{other}' takes one that it does not write"
+            )
+            yield (
+                f"warning: sentences are scored after {token!r}, which the chat template writes at every message, and "
+                f"which no plain text may have followed in training; {remedy}"
+            )
         if self.start.rule == "none":
             differ = notes["pairs_with_other_first_tokens"]
             yield (
@@ -302,11 +318,12 @@ class TokenScorer(Scorer):
                 f"{tokens:,} tokens ({types:,} different ones) never occur in the training text; linking functions "
                 "that read unigram probabilities give them the smallest one (add_k)"
             )
-        yield from describe_unknown(self.sentences, self.info.tokenizer)
+        yield from describe_unknown(self.sentences, tokenizer)
 
     def score_messages(self, scores: pd.DataFrame) -> Iterator[str]:
         """Warn of a foreign model that is no better than a uniform guess, as with the tokenizer of another model."""
         target, vocabulary = self.info.target, len(self.info.tokenizer)
+        # Before its training, no model is better.
         if target.ours or target.step == 0 or self.part != "whole":
             return
         nats = float(-scores["lp_good"].sum() / scores["n_good"].sum())
@@ -316,18 +333,6 @@ class TokenScorer(Scorer):
                 f"than a uniform guess among {vocabulary:,} tokens ({math.log(vocabulary):.2f}): is this the tokenizer "
                 "of the model?"
             )
-
-
-def _chat_start(tokenizer: "PreTrainedTokenizerBase", token: str) -> Iterator[str]:
-    """Warn of a start token that belongs to the messages of a chat, and name the one between documents."""
-    if not delimits_messages(tokenizer, token):
-        return
-    other = between_documents(tokenizer)
-    remedy = "bos=TOKEN takes another" if other is None else f"bos='{other}' takes one that it does not write"
-    yield (
-        f"warning: sentences are scored after {token!r}, which the chat template writes at every message, and which no "
-        f"plain text may have followed in training; {remedy}"
-    )
 
 
 def _has_leading_space(tokenizer: "PreTrainedTokenizerBase", sentences: Sentences) -> bool:

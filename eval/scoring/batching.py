@@ -25,16 +25,17 @@ class Sizes:
     """Sizes that change the speed, the memory and the last digits of scores, but no decision."""
 
     batch_tokens: int  # of one forward pass; on a processor, of one core's
-    block: int  # contexts of a tree of sentences: attention grows with it, contexts cut in two by its borders shrink
+    # Contexts of a tree of sentences: attention grows with it, contexts cut in two by its borders shrink.
+    block: int
     contexts: int  # of one chunk of the output layer
     tokens: int  # of the vocabulary, of one chunk of the output layer
     logits: int  # held at once where all of a context are needed
 
 
-PROCESSOR = Sizes(
-    1024, 96, 512, 1024, 2**25
-)  # activations of a small model, and 2 MB of logits, stay in a core's cache
-ACCELERATOR = Sizes(65536, 384, 4096, 8192, 2**28)  # chunks of 128 MB and 1 GB: few calls, with work for all units
+# Activations of a small model, and 2 MB of logits, stay in a core's cache.
+PROCESSOR = Sizes(1024, 96, 512, 1024, 2**25)
+# Chunks of 128 MB and 1 GB: few calls, with work for all units.
+ACCELERATOR = Sizes(65536, 384, 4096, 8192, 2**28)
 
 
 _BYTES_OF_A_LOGIT = 14  # in half precision, in float32, and twice more while a row is normalized
@@ -53,7 +54,8 @@ def logits_at_once(device: "torch.device") -> int:
     usual = device_sizes(device.type).logits
     if device.type != "cuda":
         return usual
-    kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)  # by torch, for what comes next
+    # By torch, for what comes next.
+    kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     free = torch.cuda.mem_get_info(device)[0] + kept
     return min(usual, free // (_SHARE * _BYTES_OF_A_LOGIT))
 
@@ -94,6 +96,7 @@ def side_by_side(
         with torch.inference_mode():  # a mode of the thread
             return work(batch)
 
+    # The batches share the cores, since each is of a size for one (``Sizes``).
     torch.set_num_threads(threads // workers)
     pool = ThreadPoolExecutor(workers)
     try:

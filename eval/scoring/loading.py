@@ -122,8 +122,7 @@ def load_model(
 
     logging.disable_progress_bar()
     place = _device(device)
-    options = _precision(dtype, place) | _placement(device, dtype, place)
-    model, report = pretrained.load_model(folder, _CLASSES[kind], weights, **options)
+    model, report = pretrained.load_model(folder, _CLASSES[kind], weights, **_options(dtype, device, place))
     if report["missing_keys"]:
         raise UserError(f"{folder}: weights are missing: {', '.join(sorted(report['missing_keys'])[:5])}")
     refuse_left_over(folder, report["unexpected_keys"], model.config)
@@ -143,7 +142,9 @@ def _check_causal(folder: Path, model: "PreTrainedModel") -> None:
 
     from ucurve.eval.scoring.output import compute_logits
 
-    ids = torch.tensor([[1, 2, 3], [1, 2, 4]], device=model.device) % int(model.config.get_text_config().vocab_size)
+    ids = torch.tensor([[1, 2, 3], [1, 2, 4]], device=model.device) % int(
+        model.config.get_text_config().vocab_size
+    )
     with torch.inference_mode():
         one, other = compute_logits(model, ids)[:, :2].float()
     known = one.isfinite() & other.isfinite()  # what is not a number is for scoring to name
@@ -180,28 +181,27 @@ def _device(device: Device) -> str:
     return device if number else f"cuda:{int(rank) % count if rank.isdecimal() else torch.cuda.current_device()}"
 
 
-def _placement(device: Device, dtype: Dtype, place: str) -> dict[str, object]:
-    """Return where transformers puts weights while it loads them; without it, they are moved afterwards."""
-    if device == "spread":
-        if find_spec("accelerate") is None:
-            raise UserError("device=spread needs accelerate, which is not installed: pip install 'ucurve[spread]'")
-        return {"device_map": "auto"}
-    return {"device_map": {"": place}} if dtype == "int8" and place != "cpu" else {}
-
-
-def _precision(dtype: Dtype, place: str) -> dict[str, object]:
+def _options(dtype: Dtype, device: Device, place: str) -> dict[str, object]:
+    """Return the type in which transformers loads weights, and where it puts them; else they are moved afterwards."""
     import torch
 
-    if dtype != "int8":
-        return {"dtype": getattr(torch, dtype)}
-    if place == "cpu":
-        return {"dtype": torch.float32}
-    from transformers import BitsAndBytesConfig
+    # On a processor, int8 is made of float32 when the model is there.
+    options: dict[str, object] = {"dtype": torch.float32 if dtype == "int8" else getattr(torch, dtype)}
+    if dtype == "int8" and place != "cpu":
+        from transformers import BitsAndBytesConfig
 
-    return {"quantization_config": BitsAndBytesConfig(load_in_8bit=True)}
+        options = {"quantization_config": BitsAndBytesConfig(load_in_8bit=True), "device_map": {"": place}}
+    if device == "spread":
+        if find_spec("accelerate") is None:
+            raise UserError(
+                "device=spread needs accelerate, which is not installed: pip install 'ucurve[spread]'"
+            )
+        options["device_map"] = "auto"
+    return options
 
 
 def _quantize(model: "PreTrainedModel") -> "PreTrainedModel":
+    """Quantize the linear layers of a model on a processor."""
     import torch
 
     with warnings.catch_warnings():  # torch calls its own quantization old; a user can do nothing about that

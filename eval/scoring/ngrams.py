@@ -7,7 +7,7 @@ Modified Kneser-Ney would need the different tokens before every n-gram and the 
 """
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -27,7 +27,8 @@ Numbers = npt.NDArray[np.int32]
 class SentenceNgrams:
     """The numbers of the n-grams that end at each token of some sentences."""
 
-    grams: tuple[Numbers, ...]  # of the orders from 1, int32[tokens]; -1 where fewer tokens precede it in the sentence
+    # Of the orders from 1, int32[tokens]; -1 where fewer tokens precede it in the sentence.
+    grams: tuple[Numbers, ...]
     # Of the orders from 2, int32[tokens]: the number of the same n-gram without its last token, among those of the
     # order below.
     contexts: tuple[Numbers, ...]
@@ -51,7 +52,18 @@ class Inventory:
 def list_ngrams(sentences: Collection[Sentences], start: int | None, vocabulary: int) -> Inventory:
     """Number the n-grams of sentences, each after the token ``start``; ``vocabulary`` is the largest id + 1."""
     distinct = list(dict.fromkeys(sentences))
-    tokens, depths, places = _join(distinct, start)
+    # All sentences, each behind the start token: where those of each are, the tokens, and how many precede each.
+    begun = 0 if start is None else 1
+    places: list[Ids] = []
+    length = 0
+    for one in distinct:
+        places.append(length + np.arange(len(one.tokens)) + begun * (one.owner + 1))
+        length += len(one.tokens) + begun * len(one.texts)
+    tokens = np.full(length, start or 0, dtype=np.int64)
+    depths = np.zeros(length, dtype=np.int64)
+    for one, place in zip(distinct, places, strict=True):
+        tokens[place] = one.tokens
+        depths[place] = np.arange(len(one.tokens)) - one.starts[one.owner] + begun
     types, numbers = np.unique(tokens, return_inverse=True)
     unigrams = np.full(vocabulary, -1, dtype=np.int64)
     unigrams[types] = np.arange(len(types))
@@ -72,22 +84,6 @@ def list_ngrams(sentences: Collection[Sentences], start: int | None, vocabulary:
         contexts = (np.where(gram[place] < 0, -1, shorter[place - 1]) for shorter, gram in pairwise(grams))
         standing[one] = SentenceNgrams(numbers_here, tuple(context.astype(np.int32) for context in contexts))
     return Inventory(vocabulary, unigrams, tuple(keys), tuple(continued), standing)
-
-
-def _join(sentences: Sequence[Sentences], start: int | None) -> tuple[Ids, Ids, list[Ids]]:
-    """Join all sentences, each behind the start token: tokens, how many precede each, and where those of each are."""
-    begun = 0 if start is None else 1
-    places: list[Ids] = []
-    length = 0
-    for one in sentences:
-        places.append(length + np.arange(len(one.tokens)) + begun * (one.owner + 1))
-        length += len(one.tokens) + begun * len(one.texts)
-    tokens = np.full(length, start or 0, dtype=np.int64)
-    depths = np.zeros(length, dtype=np.int64)
-    for one, place in zip(sentences, places, strict=True):
-        tokens[place] = one.tokens
-        depths[place] = np.arange(len(one.tokens)) - one.starts[one.owner] + begun
-    return tokens, depths, places
 
 
 class NgramCounts:
@@ -115,7 +111,8 @@ class NgramCounts:
 
     def add(self, sequences: Ids) -> None:
         """Count training sequences, int64[sequences, length + 1], the inputs and their last target."""
-        self.unigrams += np.bincount(sequences[:, 1:].ravel(), minlength=self._inventory.vocabulary)
+        vocabulary = self._inventory.vocabulary
+        self.unigrams += np.bincount(sequences[:, 1:].ravel(), minlength=vocabulary)
         self.tokens += sequences[:, 1:].size
         width, tokens = sequences.shape[1], sequences.ravel()
         ends, numbers = np.arange(len(tokens)), self._inventory.unigrams[tokens]
@@ -124,21 +121,18 @@ class NgramCounts:
             alive = (numbers >= 0) & (ends % width != width - 1)
             ends, numbers = ends[alive], numbers[alive]
             alive = self._inventory.continued[level][numbers]
-            ends, numbers = ends[alive] + 1, numbers[alive]
-            ends, numbers = self._extend(level, ends, numbers, tokens[ends])
-
-    def _extend(self, level: int, ends: Ids, contexts: Ids, tokens: Ids) -> tuple[Ids, Ids]:
-        """Count the tokens after contexts and return where which n-grams of the next order end."""
-        keys = contexts * self._inventory.vocabulary + tokens
-        counted = self._counted[tokens]
-        self.followed[level] += np.bincount(contexts[counted], minlength=len(self.followed[level]))
-        new = self._followers[level].add(keys[counted])
-        self.distinct[level] += np.bincount(new // self._inventory.vocabulary, minlength=len(self.distinct[level]))
-        known = self._inventory.keys[level]
-        numbers = np.minimum(np.searchsorted(known, keys), max(len(known) - 1, 0))
-        there = known[numbers] == keys if len(known) else np.zeros(len(keys), dtype=bool)
-        self.grams[level] += np.bincount(numbers[there & counted], minlength=len(known))
-        return ends[there], numbers[there]
+            ends, contexts = ends[alive] + 1, numbers[alive]
+            keys = contexts * vocabulary + tokens[ends]
+            counted = self._counted[tokens[ends]]
+            self.followed[level] += np.bincount(contexts[counted], minlength=len(self.followed[level]))
+            new = self._followers[level].add(keys[counted])
+            self.distinct[level] += np.bincount(new // vocabulary, minlength=len(self.distinct[level]))
+            # Where which n-grams of the next order end.
+            known = self._inventory.keys[level]
+            numbers = np.minimum(np.searchsorted(known, keys), max(len(known) - 1, 0))
+            there = known[numbers] == keys if len(known) else np.zeros(len(keys), dtype=bool)
+            self.grams[level] += np.bincount(numbers[there & counted], minlength=len(known))
+            ends, numbers = ends[there], numbers[there]
 
 
 class GrowingSet:
@@ -164,7 +158,7 @@ class GrowingSet:
         while len(self._parts) > 1 and len(self._parts[-2]) < 2 * len(self._parts[-1]):
             last = self._parts.pop()
             merged = np.concatenate([self._parts[-1], last])
-            merged.sort(kind="stable")
+            merged.sort(kind="stable")  # which goes through two sorted parts once
             self._parts[-1] = merged
         return new
 
@@ -210,7 +204,7 @@ class SeenNgrams:
         self._inventory = list_ngrams(sentences, start, vocabulary)
         self._counted = np.ones(vocabulary, dtype=bool)
         self._counted[list(excluded)] = False
-        self._step, self._counts = 0, self._none()
+        self._step, self._counts = 0, NgramCounts(self._inventory, self._counted)
 
     @property
     def followers(self) -> tuple[int, ...]:
@@ -220,7 +214,7 @@ class SeenNgrams:
     def up_to(self, step: int) -> "SeenNgrams":
         """Continue counting up to a step; from the beginning if more is counted already."""
         if step < self._step:
-            self._step, self._counts = 0, self._none()
+            self._step, self._counts = 0, NgramCounts(self._inventory, self._counted)
         last_line = time.monotonic()
         for block in self._training.between(self._step, step, _BLOCK):
             self._counts.add(block)
@@ -234,6 +228,3 @@ class SeenNgrams:
         """Compute natural log probabilities of the tokens of sentences by the model of an order, float64[tokens]."""
         ngrams = self._inventory.sentences[sentences]
         return log_probabilities(self._counts, ngrams, sentences.tokens, order, self._excluded, add_k)
-
-    def _none(self) -> NgramCounts:
-        return NgramCounts(self._inventory, self._counted)

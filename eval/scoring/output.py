@@ -60,6 +60,7 @@ class OutputLayer:
         return scores
 
     def _sum_of_exponentials(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Sum the exponentials of the logits of each context over the vocabulary, float64[contexts]."""
         total = torch.zeros(len(hidden), dtype=torch.float64, device=hidden.device)
         columns = hidden.T.contiguous().mul_(_LOG2_E)  # powers of 2 take half the time of powers of e
         size = self._sizes.tokens
@@ -73,6 +74,7 @@ class OutputLayer:
         return total
 
     def _from_own_logits(self, hidden: torch.Tensor, contexts: Ids, targets: Ids) -> npt.NDArray[np.float64]:
+        """Return what ``log_probabilities`` does, from all logits of each context in the type of the weight."""
         order = np.argsort(contexts, kind="stable")
         after, tokens = to_device(np.stack([contexts[order], targets[order]]), hidden.device)
         scores = torch.empty(len(order), dtype=torch.float64, device=hidden.device)
@@ -92,6 +94,7 @@ class OutputLayer:
         return torch.split(hidden, max(1, self._logits // len(self._weight)))
 
     def _shifted(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Return the logs of the sums of exponentials, float64[contexts], whatever the size of the logits."""
         logits = hidden @ self._weight.T
         if self._bias is not None:
             logits += self._bias
@@ -113,8 +116,9 @@ def output_layer(model: PreTrainedModel, probe: torch.Tensor) -> OutputLayer | N
     except (TypeError, AttributeError):  # it takes other arguments, or answers otherwise
         return None
     logits, own = compute_logits(model, probe), layer(hidden)
-    same = logits.shape[-1] == len(layer.weight) and torch.allclose(  # a model on several devices moves its logits
-        own, logits.to(own.device), rtol=1e-5, atol=1e-5, equal_nan=True
+    theirs = logits.to(own.device)  # a model on several devices moves its logits
+    same = theirs.shape[-1] == len(layer.weight) and torch.allclose(
+        own, theirs, rtol=1e-5, atol=1e-5, equal_nan=True
     )
     return OutputLayer(layer.weight, layer.bias) if same else None
 
@@ -147,7 +151,9 @@ def to_device(ids: Ids, device: torch.device) -> torch.Tensor:
 def attends_without_mask(model: PreTrainedModel) -> bool:
     """Tell whether ``without_mask`` applies: on an accelerator, to attention that the library chooses by its name."""
     by_name = getattr(model, "_supports_attention_backend", False)
-    return model.device.type != "cpu" and by_name and model.config.get_text_config()._attn_implementation == "sdpa"
+    return (
+        model.device.type != "cpu" and by_name and model.config.get_text_config()._attn_implementation == "sdpa"
+    )
 
 
 @contextmanager

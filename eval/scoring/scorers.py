@@ -41,7 +41,9 @@ class WholeSentence(TokenScorer):
     name, shared = "sentence", True
     _computed: Mapping[str, object] = MappingProxyType({})
 
-    def token_log_probabilities(self, model: "PreTrainedModel", batch_tokens: int, advance: Advance | None) -> Scores:
+    def token_log_probabilities(
+        self, model: "PreTrainedModel", batch_tokens: int, advance: Advance | None
+    ) -> Scores:
         """Score every token given the tokens before it."""
         from ucurve.eval.scoring.causal import log_probabilities
 
@@ -101,7 +103,9 @@ class Region(WholeSentence):
         if self.settings.bow_correction:
             from ucurve.eval.scoring.causal.bow_correction import bow_corrections
 
-            columns["bow"] = bow_corrections(model, self.info.tokenizer, self.sentences, self.start.id, batch_tokens)
+            columns["bow"] = bow_corrections(
+                model, self.info.tokenizer, self.sentences, self.start.id, batch_tokens
+            )
             columns["lp"] = columns["lp"] + columns["bow"]
         return columns
 
@@ -143,7 +147,9 @@ class PseudoLogLikelihood(TokenScorer):
         """Return the word of each token, int64[tokens], if the rest of its word is masked with it."""
         return None
 
-    def token_log_probabilities(self, model: "PreTrainedModel", batch_tokens: int, advance: Advance | None) -> Scores:
+    def token_log_probabilities(
+        self, model: "PreTrainedModel", batch_tokens: int, advance: Advance | None
+    ) -> Scores:
         """Score every token that counts given all others, or all but the rest of its word."""
         from ucurve.eval.scoring.masked import log_probabilities
 
@@ -265,7 +271,9 @@ class Prompt(Scorer):
             )
         super().__init__(info, pairs, settings, encode)
         language = settings.prompt.language or str(pairs["language"].iloc[0])
-        self.prompts = chat_prompts(info.tokenizer, pairs, questions_for(language, settings.prompt.own), _ORDER_SEED)
+        self.prompts = chat_prompts(
+            info.tokenizer, pairs, questions_for(language, settings.prompt.own), _ORDER_SEED
+        )
         check_prompt_length(self.prompts, context_length(info.config))
 
     @classmethod
@@ -328,7 +336,9 @@ def expand_scorers(names: object) -> object:
     """Expand group names: ``ngram`` becomes ``ngram-1`` to ``ngram-5``. What is not a list is returned unchanged."""
     if not isinstance(names, list | tuple):
         return names
-    return tuple(one for name in names for one in (GROUPS.get(name, (name,)) if isinstance(name, str) else (name,)))
+    return tuple(
+        one for name in names for one in (GROUPS.get(name, (name,)) if isinstance(name, str) else (name,))
+    )
 
 
 def find_scorer(name: str) -> type[Scorer]:

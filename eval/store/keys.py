@@ -48,7 +48,9 @@ class Owner:
             if getattr(key, name) != value
         ]
         if key.run != self.run:
-            found.append(f"{key_path(scores)}: of {_describe(key.run, key.model)}, and this is {_describe(self.run)}")
+            found.append(
+                f"{key_path(scores)}: of {_describe(key.run, key.model)}, and this is {_describe(self.run)}"
+            )
         return found[:1]
 
     def outdated(self, scores: Path, key: ScoreKey) -> list[str]:
@@ -59,7 +61,10 @@ class Owner:
         manifest = self._manifests[key.step]
         if manifest is not None:  # of checkpoints that were deleted, scores may stay
             expected = {"weights_sha256": manifest.weights_sha256}
-            files = {"config_sha256": "config.json", "tokenizer_sha256": "tokenizer.json"}  # some have other files
+            files = {
+                "config_sha256": "config.json",
+                "tokenizer_sha256": "tokenizer.json",
+            }  # some have other files
             expected |= {name: manifest.files[file] for name, file in files.items() if file in manifest.files}
             if wrong := [name for name, value in expected.items() if getattr(key, name) != value]:
                 return [f"{key_path(scores)}: {', '.join(wrong)} not that of the checkpoint"]
@@ -70,9 +75,12 @@ class Owner:
 
 
 def _describe(run: RunIdentity | None, model: str = "") -> str:
+    """Name the run or the model that scores are of, for a message."""
     if run is None:
         return f"the model {model}" if model else "a folder of no run"
-    return f"the run {run.name} (configuration {run.config_sha256[:8]}, seeds {run.seeds.init} and {run.seeds.data})"
+    return (
+        f"the run {run.name} (configuration {run.config_sha256[:8]}, seeds {run.seeds.init} and {run.seeds.data})"
+    )
 
 
 def order_of(folder: Path, scores: Path) -> tuple[int, str, str]:
@@ -98,7 +106,7 @@ def stored_hash(pairs: Path) -> str | None:
         return None
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=128)  # by what changes when the file does
 def _hash(pairs: Path, *_: int) -> str:
     return data_hash(pd.read_parquet(pairs))
 
@@ -148,6 +156,7 @@ def score_faults(folder: Path, scores: Path) -> list[str]:
 
 
 def _check(folder: Path, scores: Path) -> None:
+    """Raise a ``DamagedError`` for stored scores or a key that are not what was written, or not of their place."""
     if not key_path(scores).exists():
         if scores.is_file() and any(scores_below(folder)):
             raise DamagedError(f"{key_path(scores)}: missing, and the scores are there")

@@ -27,7 +27,9 @@ def keep_ratings(folder: Path, benchmark: str, ratings: pd.DataFrame) -> None:
         return
     table = pa.Table.from_pandas(ratings, preserve_index=False)
     with new_file(path) as temporary:
-        pq.write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), _DIGEST: digest}), temporary)
+        pq.write_table(
+            table.replace_schema_metadata({**(table.schema.metadata or {}), _DIGEST: digest}), temporary
+        )
 
 
 def read_ratings_beside(folder: Path, benchmark: str) -> pd.DataFrame | None:
@@ -47,7 +49,9 @@ def _read_whole(path: Path, benchmark: str) -> pd.DataFrame | None:
     except (OSError, ValueError):
         return None
     right = tuple(ratings.columns) in (RATING_COLUMNS, CHOICE_COLUMNS)
-    return ratings if right and (table.schema.metadata or {}).get(_DIGEST) == _digest(benchmark, ratings) else None
+    return (
+        ratings if right and (table.schema.metadata or {}).get(_DIGEST) == _digest(benchmark, ratings) else None
+    )
 
 
 def _digest(benchmark: str, ratings: pd.DataFrame) -> bytes:

@@ -31,7 +31,9 @@ class Reported:
 
     def choose_linking(self, there: Collection[str]) -> str:
         """Return the linking function that is shown first, of those that are there (at least one)."""
-        return next(name for name in (self.linking, *USUAL_LINKINGS, *there) if name is not None and name in there)
+        return next(
+            name for name in (self.linking, *USUAL_LINKINGS, *there) if name is not None and name in there
+        )
 
     def choose_rule(self, there: Sequence[TiesRule]) -> TiesRule:
         """Return what a tie counts in what is shown first, of the rules that are there (at least one)."""

@@ -34,7 +34,8 @@ from ucurve.storage.sealed import ROWS
 
 VERSION = 2  # of the numbers in the rows; rows of another version are computed again
 
-BlockName = tuple[str, tuple[str, ...]]  # of a block: its table, and what it has in the columns ``TableFile.block``
+# Of a block: its table, and what it has in the columns ``TableFile.block``.
+BlockName = tuple[str, tuple[str, ...]]
 
 
 class _Block(Facts):
@@ -47,6 +48,8 @@ class _Block(Facts):
 
 
 class _Header(Facts):
+    """The first line of a file of rows."""
+
     score_sha256: str
     version: int
     lines_sha256: Mapping[str, str]  # by table

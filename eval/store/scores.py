@@ -9,7 +9,15 @@ import pandas as pd
 
 from ucurve.errors import RunError, UserError
 from ucurve.eval.pairs import data_hash
-from ucurve.eval.store.keys import PAIRS, check_pairs, check_scores, find_key, scored_hashes, scores_below, stored_hash
+from ucurve.eval.store.keys import (
+    PAIRS,
+    check_pairs,
+    check_scores,
+    find_key,
+    scored_hashes,
+    scores_below,
+    stored_hash,
+)
 from ucurve.eval.store.ratings import ratings_path
 from ucurve.eval.store.reported import reported_path
 from ucurve.eval.store.views import remove_tables
@@ -62,7 +70,7 @@ def share_pairs(folder: Path, pairs: pd.DataFrame, claims: Claims) -> None:
         if stored_hash(pairs_path(folder, benchmark)) == data_hash(pairs):
             return
         claims.release(name)
-        if claims.acquire(name):
+        if claims.acquire(name):  # nobody scores these or other pairs of the benchmark
             keep_pairs(folder, pairs)
             claims.acquire_shared(name)
             return
@@ -85,7 +93,11 @@ def keep_pairs(folder: Path, pairs: pd.DataFrame) -> None:
         log_line(f"{benchmark}: the pairs in {path} are not those asked for; their scores are computed again")
         remove_tables(folder)  # first: a table must never have rows of scores that are gone
         of_scores = (*path.parent.glob(f"*/{STEPS}.*"), *path.parent.glob(f"*/{STEP_TOKENS}"))
-        of_pairs = (*path.parent.glob(SENTENCES), ratings_path(folder, benchmark), reported_path(folder, benchmark))
+        of_pairs = (
+            *path.parent.glob(SENTENCES),
+            ratings_path(folder, benchmark),
+            reported_path(folder, benchmark),
+        )
         for file in (*of_scores, *of_pairs):
             file.unlink(missing_ok=True)
     with new_file(path) as temporary:
@@ -93,9 +105,14 @@ def keep_pairs(folder: Path, pairs: pd.DataFrame) -> None:
 
 
 def write_scores(
-    path: Path, scores: pd.DataFrame, inputs: ScoreInputs, model: str, notes: Mapping[str, object],
-    token_scores: TokenFacts | None = None, revision: str | None = None,
-) -> ScoreKey:  # fmt: skip
+    path: Path,
+    scores: pd.DataFrame,
+    inputs: ScoreInputs,
+    model: str,
+    notes: Mapping[str, object],
+    token_scores: TokenFacts | None = None,
+    revision: str | None = None,
+) -> ScoreKey:
     """Store the scores of a step at ``.../step00000512.parquet``, then the key with their SHA-256, and return it."""
     key_path(path).unlink(missing_ok=True)  # a kill in between leaves scores without a key, which do not count
     with new_file(path) as temporary:

@@ -48,14 +48,19 @@ class TableFile:
 
 _WHERE = ("run", "step", "tokens", "flops", "benchmark", "scorer")
 _TYPES = {
-    **dict.fromkeys(("step", "n", "clusters", "n_distinct", "right", "ties", "unk", "n_fitted", "n_held_out"), "int64"),
+    **dict.fromkeys(
+        ("step", "n", "clusters", "n_distinct", "right", "ties", "unk", "n_fitted", "n_held_out"), "int64"
+    ),
     "tokens": "Int64",
     **dict.fromkeys(("run", *SCORE[1:], "linking", "phenomenon", "paradigm", "split", "ties_rule"), "str"),
     **dict.fromkeys(("family", "label", "fitted_on", "objective"), "str"),
 }  # what is not named here is float64
 
 
-def _define_table(name: str, columns: Sequence[str], block: Sequence[str], order: Sequence[str] = ()) -> TableFile:
+def _define_table(
+    name: str, columns: Sequence[str], block: Sequence[str], order: Sequence[str] = ()
+) -> TableFile:
+    """Describe a table by the columns that follow those of every one."""
     every = (*_WHERE, *columns)
     types = {column: _TYPES.get(column, "float64") for column in every}
     return TableFile(name, every, types, tuple(block), (*SCORE, *block, *order))
@@ -82,7 +87,9 @@ class Labels:
 
 def make_blocks(kind: TableFile, rows: pd.DataFrame, labels: Labels) -> dict[tuple[str, ...], pd.DataFrame]:
     """Make the rows of one score those of a table: its columns, types and order, a frame for each block."""
-    table = rows.assign(**asdict(labels))[list(kind.columns)].astype(dict(kind.types)).sort_values(list(kind.order))
+    table = (
+        rows.assign(**asdict(labels))[list(kind.columns)].astype(dict(kind.types)).sort_values(list(kind.order))
+    )
     return {cast(tuple[str, ...], of): block for of, block in table.groupby(list(kind.block), sort=False)}
 
 
@@ -96,9 +103,13 @@ def read_labels(block: pd.DataFrame) -> Labels:
     row = block.iloc[0]
     tokens, flops = (None if pd.isna(row[name]) else row[name] for name in ("tokens", "flops"))
     return Labels(
-        row["run"], int(row["step"]), None if tokens is None else int(tokens), None if flops is None else float(flops),
-        row["benchmark"], row["scorer"],
-    )  # fmt: skip
+        row["run"],
+        int(row["step"]),
+        None if tokens is None else int(tokens),
+        None if flops is None else float(flops),
+        row["benchmark"],
+        row["scorer"],
+    )
 
 
 def read_table(kind: TableFile, path: Path) -> pd.DataFrame:

@@ -38,7 +38,8 @@ class StoredSentences:
     tokens: Ids  # int64[tokens], the ids of all sentences one after the other
     starts: Ids  # int64[sentences + 1], where each sentence begins in ``tokens``
     scored: Flags  # bool[tokens], the tokens that the scores of the pairs add up
-    places: Ids | None  # int64[tokens, 2], a token's characters in its sentence; None where the tokenizer did not say
+    # int64[tokens, 2], a token's characters in its sentence; None where the tokenizer did not say
+    places: Ids | None
     # int64[tokens], the number of each token's word in its sentence, by ``str.split`` or the columns ``words_good`` and
     # ``words_bad``; None where nothing delimits words
     words: Ids | None
@@ -71,16 +72,36 @@ def keep_sentences(
     """Store what the tokens of a benchmark are, unless it is stored, and return the name of the file."""
     name = f"sentences-{sha256_json([inputs.data_sha256, inputs.tokenizer_sha256, inputs.tokens_sha256])[:12]}.parquet"
     path = sentences_path(folder, benchmark, name)
-    if not _is_known(path):
-        with new_file(path) as temporary:
-            _write(_sentence_table(make_layout(), pairs["pair"].to_numpy()), temporary)
+    if _is_known(path):
+        return name
+    layout = make_layout()
+    sentences = layout.sentences
+    starts = sentences.starts
+    columns = {
+        "text": pa.array(sentences.texts),
+        "token": _lists(starts, sentences.tokens.astype(np.int32)),
+        "scored": _lists(starts, sentences.scored),
+    }
+    if layout.places is not None:
+        for at, column in enumerate(("first", "end")):
+            columns[column] = _lists(starts, layout.places[:, at].astype(np.int32))
+    if layout.words is not None:
+        words = layout.words.owner - layout.words.starts[sentences.owner]
+        columns["word"] = _lists(starts, words.astype(np.int32))
+    for side, index in (("good", sentences.good), ("bad", sentences.bad)):
+        edges = np.concatenate([[0], np.cumsum(np.bincount(index, minlength=len(sentences.texts)))])
+        columns[f"{side}_of"] = _lists(edges, pairs["pair"].to_numpy()[np.argsort(index, kind="stable")])
+    with new_file(path) as temporary:
+        _write(pa.table(columns), temporary)
     return name
 
 
 def _is_known(sentences: Path) -> bool:
     """Tell whether a description of sentences is one that the key of a score has the hash of."""
     stored = (_facts(file.with_suffix(".parquet")) for file in sentences.parent.glob(f"*/{STEPS}.json"))
-    known = {facts.sentences_sha256 for facts in stored if facts is not None and facts.sentences == sentences.name}
+    known = {
+        facts.sentences_sha256 for facts in stored if facts is not None and facts.sentences == sentences.name
+    }
     return sentences.is_file() and sha256_file(sentences) in known
 
 
@@ -109,12 +130,6 @@ def record_tokens(scores: Path, facts: TokenFacts | None) -> None:
     key = read_key(scores)
     if key.token_scores != facts:
         write_key(scores, key.model_copy(update={"token_scores": facts}))
-
-
-def drop_tokens(scores: Path) -> None:
-    """Delete the log probabilities of a step's tokens; its scores stay."""
-    record_tokens(scores, None)
-    token_path(scores).unlink(missing_ok=True)
 
 
 def token_faults(scores: Path) -> list[str]:
@@ -176,27 +191,6 @@ def read_sentences(folder: Path, benchmark: str, name: str) -> StoredSentences:
 def _facts(scores: Path) -> TokenFacts | None:
     key = find_key(scores)
     return None if key is None else key.token_scores
-
-
-def _sentence_table(layout: TokenLayout, pairs: Ids) -> pa.Table:
-    sentences, starts = layout.sentences, layout.sentences.starts
-    columns = {
-        "text": pa.array(sentences.texts),
-        "token": _lists(starts, sentences.tokens.astype(np.int32)),
-        "scored": _lists(starts, sentences.scored),
-    }
-    if layout.places is not None:
-        columns |= {name: _lists(starts, layout.places[:, at].astype(np.int32)) for at, name in enumerate(_PLACE)}
-    if layout.words is not None:
-        numbers = layout.words.owner - layout.words.starts[sentences.owner]
-        columns["word"] = _lists(starts, numbers.astype(np.int32))
-    for side, index in (("good", sentences.good), ("bad", sentences.bad)):
-        edges = np.concatenate([[0], np.cumsum(np.bincount(index, minlength=len(sentences.texts)))])
-        columns[f"{side}_of"] = _lists(edges, pairs[np.argsort(index, kind="stable")])
-    return pa.table(columns)
-
-
-_PLACE = ("first", "end")
 
 
 def _write(table: pa.Table, path: Path) -> None:

@@ -87,32 +87,27 @@ def write_tables(folder: Path, claims: Claims) -> None:
 
 
 def _make_tables(folder: Path, made: Mapping[TableFile, Path]) -> None:
-    """Write what tables should be to other places."""
+    """Write what tables should be to other places: the rows of all stored scores, in the order of the tables."""
     with ExitStack() as stack:
         files = {kind: stack.enter_context(path.open("wb")) for kind, path in made.items()}
         for kind, file in files.items():
             file.write(kind.header)
-        for rows in _read_all(folder):
-            for kind, file in files.items():
-                file.writelines(rows.lines(kind, of) for of in rows.names(kind))
+        owner = Owner.of(folder)
+        there = [scores for scores in scores_below(folder) if rows_path(scores).exists()]
+        for scores in sorted(there, key=lambda scores: order_of(folder, scores)):
+            key = read_key(scores)
+            refuse_faults(owner.misplaced(scores, key), ADVICE)
+            # Scores of weights that are gone are left out.
+            rows = None if owner.outdated(scores, key) else read_score_rows(scores)
+            if rows is not None:
+                for kind, file in files.items():
+                    file.writelines(rows.lines(kind, of) for of in rows.names(kind))
 
 
 def _wrong_tables(folder: Path, made: Mapping[TableFile, Path]) -> list[Path]:
     """Return the tables that are there and are not what they should be."""
     paths = {kind.path(folder): file for kind, file in made.items()}
     return [path for path, file in paths.items() if path.exists() and not filecmp.cmp(path, file, shallow=False)]
-
-
-def _read_all(folder: Path) -> Iterator[ScoreRows]:
-    """Read the rows of all stored scores, in the order of the tables; those of weights that are gone are left out."""
-    owner = Owner.of(folder)
-    there = [scores for scores in scores_below(folder) if rows_path(scores).exists()]
-    for scores in sorted(there, key=lambda scores: order_of(folder, scores)):
-        key = read_key(scores)
-        refuse_faults(owner.misplaced(scores, key), ADVICE)
-        rows = None if owner.outdated(scores, key) else read_score_rows(scores)
-        if rows is not None:
-            yield rows
 
 
 def missing_rows(folder: Path) -> list[Path]:
@@ -178,7 +173,10 @@ def table_faults(folder: Path) -> list[str]:
         _make_tables(folder, made)
         wrong = _wrong_tables(folder, made)
     found = [f"{path}: not what the rows of the stored scores give" for path in wrong]
-    return [*found, *(f"{rows}: missing, and the tables are there" for rows in (missing_rows(folder) if found else ()))]
+    return [
+        *found,
+        *(f"{rows}: missing, and the tables are there" for rows in (missing_rows(folder) if found else ())),
+    ]
 
 
 def check_no_foreign_table(folder: Path) -> None:

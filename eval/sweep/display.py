@@ -101,6 +101,7 @@ def _placed(field: Field, text: str) -> str:
 
 
 def _styled(fields: Sequence[Field], cells: Sequence[Cell]) -> Text:
+    """Lay out a line of the table: bars in a color of their own, changes by their sign."""
     line = Text()
     for field, cell in zip(fields, cells, strict=True):
         if cell.percent is not None:
@@ -113,6 +114,7 @@ def _styled(fields: Sequence[Field], cells: Sequence[Cell]) -> Text:
 
 
 def _can_show_blocks() -> bool:
+    """Tell whether the encoding of the terminal or the pipe has block characters."""
     try:
         f"{_EIGHTHS}│·".encode(standard_output().encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -145,7 +147,9 @@ _STYLE = """<style>
 def as_html(layout: Layout, lines: Sequence[ShownLine], scores: Sequence[ShownScore]) -> str:
     """Write the table as HTML in the colors of the page; the best and the last line of each curve are marked."""
     marks = find_marks(lines)
-    heads = "".join(f'<th class="{"left" if field.left else ""}">{escape(field.name)}</th>' for field in layout.fields)
+    heads = "".join(
+        f'<th class="{"left" if field.left else ""}">{escape(field.name)}</th>' for field in layout.fields
+    )
     rows = "".join(
         f"<tr><td><b>{escape(mark)}</b></td>{''.join(map(_html_cell, layout.fields, line.cells))}</tr>"
         for line, mark in zip(lines, marks, strict=True)

@@ -102,7 +102,11 @@ def prepare(
 
 
 def _make_jobs(
-    info: ModelInfo, scorers: Sequence[type[Scorer]], pairs: pd.DataFrame, settings: ScoreSettings, cache: SweepCache
+    info: ModelInfo,
+    scorers: Sequence[type[Scorer]],
+    pairs: pd.DataFrame,
+    settings: ScoreSettings,
+    cache: SweepCache,
 ) -> list[Job]:
     """Make the jobs of a benchmark; pairs too long for one of the scorers are left out of all, if that is wanted."""
     try:
@@ -118,21 +122,32 @@ def _make_jobs(
 def _make_job(
     info: ModelInfo, scorer: type[Scorer], pairs: pd.DataFrame, settings: ScoreSettings, cache: SweepCache
 ) -> Job:
+    """Make the job of one model, benchmark and scorer, with the hashes of all that its scores depend on."""
     check_kind(scorer, info.kind, info.target.folder)
     data_sha256 = data_hash(pairs)
     bound = scorer(
-        info, pairs, settings,
+        info,
+        pairs,
+        settings,
         lambda part, bare: cache.sentences(info, pairs, data_sha256, part, bare, settings.leading_space),
-    )  # fmt: skip
+    )
     sentences, of_tokens = bound.sentences, hashlib.sha256()
     for numbers in (sentences.tokens, sentences.starts, sentences.good, sentences.bad, sentences.scored):
-        of_tokens.update(np.ascontiguousarray(numbers, dtype="<i8").tobytes())  # the same on machines of any byte order
+        # The same on machines of any byte order.
+        of_tokens.update(np.ascontiguousarray(numbers, dtype="<i8").tobytes())
     weights_sha256, config_sha256, tokenizer_sha256 = info.hashes
     inputs = ScoreInputs(
-        run=info.target.identity, step=info.target.step, benchmark=str(pairs["benchmark"].iloc[0]), scorer=scorer.name,
-        weights_sha256=weights_sha256, config_sha256=config_sha256, tokenizer_sha256=tokenizer_sha256,
-        tokens_sha256=of_tokens.hexdigest(), data_sha256=data_sha256, settings=bound.key_settings(),
-    )  # fmt: skip
+        run=info.target.identity,
+        step=info.target.step,
+        benchmark=str(pairs["benchmark"].iloc[0]),
+        scorer=scorer.name,
+        weights_sha256=weights_sha256,
+        config_sha256=config_sha256,
+        tokenizer_sha256=tokenizer_sha256,
+        tokens_sha256=of_tokens.hexdigest(),
+        data_sha256=data_sha256,
+        settings=bound.key_settings(),
+    )
     return Job(bound, inputs)
 
 
@@ -162,7 +177,8 @@ def choose_dtype(settings: ScoreSettings, targets: Sequence[Target], folder: Pat
         return replace(settings, dtype=known[0])
     config = read_config(targets[0].folder)
     text = config.get("text_config")
-    places = (config, text if isinstance(text, dict) else {})  # a model of text and images says it of its text alone
+    # A model of text and images says it of its text alone.
+    places = (config, text if isinstance(text, dict) else {})
     named = {place.get(name) for place in places for name in ("dtype", "torch_dtype")}
     saved = next((half for half in _HALF if half in named), None)
     if saved is None or not on_accelerator(settings.device):

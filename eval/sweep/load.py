@@ -57,7 +57,8 @@ class SweepCache:
         self._ratings: dict[Hashable, pd.DataFrame | None] = {}
         self._tokenizers: dict[str, PreTrainedTokenizerBase] = {}  # by the hash of their files
         self._sentences: WeakValueDictionary[tuple[str, str, Part, bool, bool], Sentences] = WeakValueDictionary()
-        self._recent: deque[Sentences] = deque(maxlen=_RECENT)  # kept for the next checkpoint, when no job has them
+        # Kept for the next checkpoint, when no job has them.
+        self._recent: deque[Sentences] = deque(maxlen=_RECENT)
 
     def table(self, folder: Path, make: Callable[[], Layout]) -> ScoreTable:
         """Return the table of a folder, which goes on over several sweeps."""
@@ -74,6 +75,7 @@ class SweepCache:
     def _keep(
         self, kept: dict[Key, Value], key: Key, made: str, make: Callable[[], Value], most: int = _BENCHMARKS
     ) -> Value:
+        """Return what is kept for a key, or make it and count it by the name ``made``."""
         if key not in kept:
             if len(kept) >= most:
                 kept.clear()  # a process such as a notebook may see any number of them
@@ -113,7 +115,9 @@ class SweepCache:
     def tokenizer(self, folder: Path) -> "tuple[PreTrainedTokenizerBase, str]":
         """Load the tokenizer of a folder, or return one of equal files, and the hash of these files."""
         files_sha256 = encoding_sha256(folder)
-        tokenizer = self._keep(self._tokenizers, files_sha256, "tokenizer", lambda: load_tokenizer(folder), _TOKENIZERS)
+        tokenizer = self._keep(
+            self._tokenizers, files_sha256, "tokenizer", lambda: load_tokenizer(folder), _TOKENIZERS
+        )
         tokenizer.name_or_path = str(folder)  # for messages
         return tokenizer, files_sha256
 
@@ -182,9 +186,13 @@ class WeightFetcher:
             return
         need = total if self._names is None else max(sum(files.values()) for files in sizes)
         free, place = _free(due[0])
-        what = f"{due[0].model}: {_say(total)} of weights (revisions: {len(sizes)}) are to be fetched into {place}"
+        what = (
+            f"{due[0].model}: {_say(total)} of weights (revisions: {len(sizes)}) are to be fetched into {place}"
+        )
         if need * _ROOM > free + to_be_freed:
-            remedy = "" if self._names is not None else "keep=false removes each revision after it is scored, and "
+            remedy = (
+                "" if self._names is not None else "keep=false removes each revision after it is scored, and "
+            )
             raise UserError(
                 f"{what}, {_say(need)} of them at one time, and {_say(free)} are free there: {remedy}"
                 "HF_HUB_CACHE=FOLDER takes another disk"
@@ -231,6 +239,7 @@ class WeightFetcher:
         self._used.clear()
 
     def _fetch(self, weights: HubWeights) -> None:
+        """Fetch weights that are needed now, if the disk holds them."""
         self._use(weights)
         need, (free, place) = sum(weights.bytes_to_fetch().values()), _free(weights)
         if need * _ROOM > free:
@@ -247,7 +256,9 @@ class WeightFetcher:
         except Exception as error:  # the hub's client raises errors of several libraries
             if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise  # a full disk has a message of its own
-            raise RunError(f"the hub does not give the weights of {weights.name} ({first_line(error)})") from error
+            raise RunError(
+                f"the hub does not give the weights of {weights.name} ({first_line(error)})"
+            ) from error
 
     def _left(self, revisions: Sequence[HubWeights]) -> list[HubWeights]:
         """Return the revisions of which an earlier process, perhaps a killed one, has fetched what is to be removed."""
@@ -272,7 +283,8 @@ class WeightFetcher:
                 if is_alone(file, path):
                     file.seek(0)  # it was opened at its end, to append
                     weights.remove_parts()
-                    lines = set(file.read().split("\n"))  # perhaps of somebody else: only what we would write is obeyed
+                    # Perhaps of somebody else: only what we would write is obeyed.
+                    lines = set(file.read().split("\n"))
                     weights.remove(one.name for one in weights.files if _line(weights, one) in lines)
                     path.unlink()
 

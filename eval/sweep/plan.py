@@ -75,7 +75,9 @@ def _check_asked(targets: Sequence[Target], benchmarks: Sequence[pd.DataFrame], 
     kinds = {target.folder: model_kind(read_config(target.folder)) for target in targets}
     used: dict[type[Scorer], None] = {}  # in the order in which they are asked for
     for pairs in benchmarks:
-        asked = [(scorer, folder) for folder, kind in kinds.items() for scorer in choose_scorers(pairs, kind, settings)]
+        asked = [
+            (scorer, folder) for folder, kind in kinds.items() for scorer in choose_scorers(pairs, kind, settings)
+        ]
         for scorer, folder in asked:
             check_kind(scorer, kinds[folder], folder)
         for part in {scorer.part for scorer, _ in asked}:
@@ -157,23 +159,20 @@ def make_plan(store: ScoreStore, jobs: Sequence[Job]) -> Plan:
     lacking = [job for job in jobs if job.identity not in computed and store.lacks_tokens(job)]
     if gone := [job for job in (*due, *lacking) if not job.target.has_weights]:
         left_out = {job.identity for job in gone}
-        _say_what_is_left_out(folder, gone, [job for job in gone if job.identity in computed])
-        jobs, due, lacking = ([job for job in some if job.identity not in left_out] for some in (jobs, due, lacking))
+        steps = format_names([str(step) for step in sorted({job.target.step for job in gone})])
+        removed = f"{folder}: the weights of steps {steps} were removed by prune"
+        replaced = [job.path(folder) for job in gone if job.identity in computed]
+        if there := [path for path in replaced if path.exists()]:
+            raise UserError(
+                f"{removed}, and the scores at {there[0]} are of other pairs or settings than those asked "
+                "for; they would be lost. Score the new pairs as a benchmark of another name, or ask for the old ones"
+            )
+        log_line(f"{removed}, so nothing new is scored there")
+        jobs, due, lacking = (
+            [job for job in some if job.identity not in left_out] for some in (jobs, due, lacking)
+        )
     faults = [problem for job in due for problem in score_faults(folder, job.path(folder))]
     return Plan(jobs, due, lacking, faults)
-
-
-def _say_what_is_left_out(folder: Path, gone: Sequence[Job], replaced: Sequence[Job]) -> None:
-    """Say which steps cannot be scored any more; refuse to replace scores that cannot be computed again."""
-    steps = format_names([str(step) for step in sorted({job.target.step for job in gone})])
-    removed = f"{folder}: the weights of steps {steps} were removed by prune"
-    there = [path for job in replaced if (path := job.path(folder)).exists()]
-    if there:
-        raise UserError(
-            f"{removed}, and the scores at {there[0]} are of other pairs or settings than those asked "
-            "for; they would be lost. Score the new pairs as a benchmark of another name, or ask for the old ones"
-        )
-    log_line(f"{removed}, so nothing new is scored there")
 
 
 def _check_one_dtype(folder: Path, jobs: Sequence[Job]) -> None:
@@ -194,7 +193,9 @@ def _check_one_dtype(folder: Path, jobs: Sequence[Job]) -> None:
 def log_plan(plan: Plan, settings: ScoreSettings, shown: bool) -> None:
     """Log what is left out of a sweep, what is stored already unless it is ``shown``, and what is scored again."""
     jobs = plan.jobs
-    wanted = [(job, parse_linking(name)) for job in jobs for name in settings.linkings(type(job.scorer), job.benchmark)]
+    wanted = [
+        (job, parse_linking(name)) for job in jobs for name in settings.linkings(type(job.scorer), job.benchmark)
+    ]
     missing = {linking.name for job, linking in wanted if not job.columns.issuperset(linking.reads)}
     if missing and settings.linking is None:
         log_line(f"no {jobs[0].target.counts}: {', '.join(sorted(missing))} is left out")
@@ -211,7 +212,9 @@ def log_plan(plan: Plan, settings: ScoreSettings, shown: bool) -> None:
 def _log_equal_revisions(jobs: Sequence[Job]) -> None:
     """Warn about revisions that have the same weights, or a file of them: at most one is the checkpoint of its name."""
     infos = {job.target.revision: job.scorer.info for job in jobs if job.target.revision is not None}
-    ours = {revision for revision, info in infos.items() if info.target.ours}  # with a learning rate of 0 equal too
+    ours = {
+        revision for revision, info in infos.items() if info.target.ours
+    }  # with a learning rate of 0 equal too
     equal = find_equal({revision: info.hashes[0] for revision, info in infos.items()})
     shared = find_shared_parts({revision: info.weight_parts for revision, info in infos.items()})
     for groups, same, verdict in (

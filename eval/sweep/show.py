@@ -100,12 +100,20 @@ def read_score(job: Job, rows: ScoreRows, settings: ScoreSettings) -> ShownScore
     digest = ""
     if measures and measures[0] in values:
         table = rows.table(ACCURACY, measures[0])
-        phenomena = _phenomena(table, by_length=values[measures[0]].winner is not None)
+        of = table[(table["paradigm"] == "all") & ~table["phenomenon"].isin(("all", ""))]
+        if values[measures[0]].winner is not None:
+            # Where length alone decides, a phenomenon tells something only if all of its pairs are of equal length.
+            unequal = of.loc[of["split"].isin(("good_longer", "bad_longer")), "phenomenon"]
+            of = of[~of["phenomenon"].isin({*unequal})]
+        whole = of[of["split"] == "all"]
+        phenomena = dict(zip(whole["phenomenon"], 100 * whole["accuracy"], strict=True))
         # The first columns are left out, as they name the checkpoint: equal digests are equal accuracies. Rounded, as
         # older versions of pandas read the last digit of a stored number otherwise than it was computed.
         digest = hashlib.sha256(as_lines(table.loc[:, "phenomenon":].round(12))).hexdigest()
     scorer = job.scorer.name
-    return ShownScore(_place(job), target.step, target.tokens, bits, job.benchmark, scorer, values, phenomena, digest)
+    return ShownScore(
+        _place(job), target.step, target.tokens, bits, job.benchmark, scorer, values, phenomena, digest
+    )
 
 
 def _overall(table: pd.DataFrame, overall: str) -> pd.DataFrame:
@@ -113,15 +121,8 @@ def _overall(table: pd.DataFrame, overall: str) -> pd.DataFrame:
     return table[(table["phenomenon"] == "all") & (table["paradigm"] == overall)]
 
 
-def _phenomena(table: pd.DataFrame, by_length: bool) -> dict[str, float]:
-    """Return the accuracies of phenomena in percent; where length alone decides, only where all lengths are equal."""
-    rows = table[(table["paradigm"] == "all") & ~table["phenomenon"].isin(("all", ""))]
-    unequal = {*rows.loc[rows["split"].isin(("good_longer", "bad_longer")), "phenomenon"]} if by_length else set()
-    whole = rows[(rows["split"] == "all") & ~rows["phenomenon"].isin(unequal)]
-    return dict(zip(whole["phenomenon"], 100 * whole["accuracy"], strict=True))
-
-
 def _shown_accuracy(splits: pd.DataFrame) -> ShownAccuracy:
+    """Return what is shown of the overall rows of a score, one for each split by length."""
     accuracies = splits["accuracy"]
     winner = None
     if {"good_longer", "bad_longer"} <= {*splits.index}:
@@ -146,7 +147,9 @@ def describe_details(job: Job, rows: ScoreRows, settings: ScoreSettings) -> Iter
         splits = _overall(rows.table(ACCURACY, measure), overall).set_index("split")
         if "all" in splits.index:
             accuracies = splits["accuracy"]
-            parts = [f"{text} {_percent(accuracies[name])}" for name, text in _SPLITS.items() if name in splits.index]
+            parts = [
+                f"{text} {_percent(accuracies[name])}" for name, text in _SPLITS.items() if name in splits.index
+            ]
             statistics = _overall(rows.table(STATISTICS, measure), overall).iloc[0]
             parts += _bias(statistics)
             parts.append(f"{int(splits['n']['all']):,} pairs, {int(splits['ties']['all']):,} ties")
@@ -159,7 +162,9 @@ def _bias(statistics: "pd.Series[Any]") -> list[str]:
     if math.isnan(statistics["delta_acc"]):
         return ["no Delta_acc, which needs pairs of all three lengths"]
     parts = []
-    for name, bias in zip(("Delta_acc", "good longer less equal", "bad longer less equal"), LENGTH_BIASES, strict=True):
+    for name, bias in zip(
+        ("Delta_acc", "good longer less equal", "bad longer less equal"), LENGTH_BIASES, strict=True
+    ):
         low, high = statistics[f"{bias}_low"], statistics[f"{bias}_high"]
         bounds = f"{_percent(low)} to {_percent(high)}"
         if math.isnan(low):

@@ -25,7 +25,6 @@ from ucurve.eval.store.rows import ScoreRows, add_linkings, read_score_rows
 from ucurve.eval.store.scores import has_scores, write_scores
 from ucurve.eval.store.tables import ACCURACY, FITS, STATISTICS, Labels, make_blocks
 from ucurve.eval.store.tokens import (
-    drop_tokens,
     has_tokens,
     keep_sentences,
     read_tokens,
@@ -111,9 +110,13 @@ class ScoreStore:
     def lacks_tokens(self, job: Job) -> bool:
         """Tell whether a job with stored scores has to be scored again for its tokens."""
         corrected = self.settings.words and self.settings.bow_correction
-        return self.wants_tokens(job) and not has_tokens(job.path(self.folder), words=corrected, corrected=corrected)
+        return self.wants_tokens(job) and not has_tokens(
+            job.path(self.folder), words=corrected, corrected=corrected
+        )
 
-    def write_tokens(self, job: Job, values: Scores | None, corrections: Scores | None = None) -> TokenFacts | None:
+    def write_tokens(
+        self, job: Job, values: Scores | None, corrections: Scores | None = None
+    ) -> TokenFacts | None:
         """Store the values of a job's tokens before its scores, and return what its key says of them; None for none.
 
         ``values``, float64[tokens], are natural logs; ``corrections``, float64[words], are added to sums over words.
@@ -151,7 +154,8 @@ class ScoreStore:
         if problems := token_faults(path):
             again = "it is scored again" if self.wants_tokens(job) else "it is deleted"
             log_line(f"{problems[0].partition(';')[0]}; {again}")
-            drop_tokens(path)
+            record_tokens(path, None)
+            token_path(path).unlink(missing_ok=True)
         elif self.settings.words and not has_tokens(path, words=True) and not self.lacks_tokens(job):
             there = read_tokens(self.folder, job.benchmark, job.scorer.name, job.target.step)
             assert there is not None

@@ -17,7 +17,6 @@ from ucurve.eval.models.hub_weights import HubWeights
 from ucurve.eval.models.targets import Target
 from ucurve.eval.scoring.sharing import ProcessGroup, agreeing
 from ucurve.eval.settings import ScoreSettings
-from ucurve.eval.store.rows import ScoreRows
 from ucurve.eval.store.scores import StoredScores, share_pairs
 from ucurve.eval.store.views import drop_other_versions, has_tables, write_tables
 from ucurve.eval.sweep.compute import Computed, Computer
@@ -89,8 +88,11 @@ class _Sweep:
 
     def score_all(self, benchmarks: Sequence[pd.DataFrame]) -> None:
         """Have and show every score of the plan."""
-        self.weights.prepare(*split_weights(self.plan))
         due = [*self.plan.due, *self.plan.lacking]
+        needed = dict.fromkeys(job.weights_to_have for job in due if job.weights_to_have is not None)
+        every = dict.fromkeys(job.target.hub for job in self.plan.jobs if job.target.hub is not None)
+        # What a kill left of those that are not needed any more goes first, since it takes room.
+        self.weights.prepare(list(needed), [weights for weights in every if weights not in needed])
         for job in {job.scorer.loads: job for job in reversed(due)}.values():
             # The first model, and what else is needed, is loaded before anything is written: a mistake shows now.
             if job.weights_to_have is not None:
@@ -116,7 +118,9 @@ class _Sweep:
 
     def _score_claimed(self) -> None:
         """Have and show the scores, one after the other; tables are written whenever a model has all of its scores."""
-        units, step = sum(job.scorer.size for job in self.plan.jobs), None
+        settings = self.store.settings
+        step = None
+        units = sum(job.scorer.size for job in self.plan.jobs)
         with ProgressBar(f"scoring {self.folder.name}", units, transient=True) as bar:
             for job in claimed_in_order(self.plan.jobs, self.store.claims):
                 self.computer.check()
@@ -126,7 +130,12 @@ class _Sweep:
                 step = job.target.step
                 self._have_score(job, bar)
                 rows, new = self.store.complete_rows(job, self._rate(job))
-                self._show(job, rows, new or job.identity in self.plan.last)
+                if not self.table.has(job.identity):  # this process may have shown it in an earlier sweep
+                    details = describe_details(job, rows, settings) if settings.verbose else ()
+                    self.table.add(read_score(job, rows, settings), [*details])
+                if new or job.identity in self.plan.last:
+                    stored = pd.read_parquet(job.path(self.folder))
+                    log_new(job.scorer.score_messages(stored), self.cache.logged)
 
     def _have_score(self, job: Job, bar: ProgressBar | None) -> None:
         """Compute and store the scores of a job, or their log probabilities of tokens, unless they are there."""
@@ -163,30 +172,14 @@ class _Sweep:
             self._have_score(rated, None)
         return read_rated(rated.path(self.folder), file)
 
-    def _show(self, job: Job, rows: ScoreRows, with_warnings: bool) -> None:
-        """Show a score in the table of the folder, unless this process has done so."""
-        settings = self.store.settings
-        if not self.table.has(job.identity):
-            details = describe_details(job, rows, settings) if settings.verbose else ()
-            self.table.add(read_score(job, rows, settings), [*details])
-        if with_warnings:
-            log_new(job.scorer.score_messages(pd.read_parquet(job.path(self.folder))), self.cache.logged)
-
-
-def split_weights(plan: Plan) -> tuple[list[HubWeights], list[HubWeights]]:
-    """Return the weights of the hub that jobs need, and those that are not needed any more, each once."""
-    computed = [job.weights_to_have for job in (*plan.due, *plan.lacking)]
-    due = dict.fromkeys(weights for weights in computed if weights is not None)
-    every = dict.fromkeys(job.target.hub for job in plan.jobs if job.target.hub is not None)
-    return list(due), [weights for weights in every if weights not in due]
-
 
 def next_weights(job: Job, plan: Plan, store: ScoreStore) -> HubWeights | None:
     """Claim the next job of another model that is still to be computed, so that one process fetches its weights."""
     lacking = {other.identity for other in plan.lacking}
     to_compute = lacking | {other.identity for other in plan.due}
     names = [other.identity for other in plan.jobs]
-    behind = names.index(job.identity) + 1 if job.identity in names else len(names)  # rated sentences are not in it
+    # Rated sentences are not in it.
+    behind = names.index(job.identity) + 1 if job.identity in names else len(names)
     for other in plan.jobs[behind:]:
         weights = other.weights_to_have
         if weights in (None, job.target.hub) or other.identity not in to_compute:

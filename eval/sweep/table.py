@@ -17,7 +17,8 @@ _LEAST_FALL = 20  # points of a phenomenon's accuracy that are told
 _LEAST_EQUAL = 3  # checkpoints with the same accuracies that are told
 _LEARNED = 90  # percent, from which equal accuracies need no explanation
 _NO_INTERVAL = (
-    f"no 95 % CI: its pairs have fewer than {FEWEST_CLUSTERS} different edits, too few to tell how sure the accuracy is"
+    f"no 95 % CI: its pairs have fewer than {FEWEST_CLUSTERS} different edits,"
+    " too few to tell how sure the accuracy is"
 )
 Measure = tuple[str, TiesRule]  # a linking function and what a tie counts
 
@@ -45,7 +46,8 @@ class ShownScore:
     scorer: str
     values: Mapping[Measure, ShownAccuracy]
     # under the first linking function that is shown:
-    phenomena: Mapping[str, float] = field(default_factory=dict)  # percent; without those that length alone decides
+    # Percent; without those that length alone decides.
+    phenomena: Mapping[str, float] = field(default_factory=dict)
     digest: str = ""  # of the accuracies of all paradigms and lengths
 
     @property
@@ -123,7 +125,9 @@ class Layout:
         return len(set(benchmarks)) > 1, len(set(benchmarks)) < len(benchmarks)
 
     def _first_fields(self) -> list[Field]:
-        fields = [Field(self.place, min(max(len(self.place), self.places, 6), _LONGEST_NAME), self.place != "step")]
+        fields = [
+            Field(self.place, min(max(len(self.place), self.places, 6), _LONGEST_NAME), self.place != "step")
+        ]
         fields += [Field("tokens", 7)] if self.with_tokens else []
         return fields + ([Field("bits/byte", 9)] if self.with_bits else [])
 
@@ -132,6 +136,7 @@ class Layout:
         return self._first_fields() + [field for label in labels for field in self._accuracy_fields(label, bar)]
 
     def _long_fields(self, bar: bool) -> list[Field]:
+        """Return the columns where each line is of one linking function; what all lines share has none."""
         labels = {self.label(measure) for measures in self.measures.values() for measure in measures}
         texts = [{one for one, _ in self.measures}, {two for _, two in self.measures}, labels]
         wanted = (*self._names, len(labels) > 1)
@@ -161,6 +166,7 @@ class Layout:
         return [ShownLine(score, part, tuple(self._cells(score, before, part))) for part in parts]
 
     def _cells(self, score: ShownScore, before: ShownScore | None, measures: Sequence[Measure]) -> list[Cell]:
+        """Return the cells of a line, one for each of ``fields``."""
         fields = self.fields
         texts = [_shorten(score.place)]
         texts += [_NOTHING if score.tokens is None else short_count(score.tokens)] if self.with_tokens else []
@@ -175,6 +181,7 @@ class Layout:
         return cells
 
     def _value_cells(self, value: ShownAccuracy | None, old: ShownAccuracy | None) -> list[Cell]:
+        """Return the cells of one accuracy, with its change against an older one."""
         change = _NOTHING if value is None or old is None else f"{value.accuracy - old.accuracy:+.1f}"
         changes = [Cell(change)] if self._has_changes else []
         bars = any(field.bar for field in self.fields)
@@ -231,15 +238,19 @@ def summarise(layout: Layout, scores: Sequence[ShownScore]) -> list[str]:
 
 
 def _describe_best(layout: Layout, curve: Sequence[tuple[ShownScore, ShownAccuracy]]) -> str:
+    """Say where a curve is highest, and how far below it ends."""
     best, value = max(curve, key=lambda entry: entry[1].accuracy)
     last, of_last = curve[-1]
     text = f"best {value.accuracy:.1f} % at {layout.place} {best.place}"
     if best is not last and of_last.accuracy == value.accuracy:
         return f"{text} and at the last, {last.place}"
-    return text + (", the last" if best is last else f", last {of_last.accuracy:.1f} % at {layout.place} {last.place}")
+    return text + (
+        ", the last" if best is last else f", last {of_last.accuracy:.1f} % at {layout.place} {last.place}"
+    )
 
 
 def _describe_length(layout: Layout, curve: Sequence[tuple[ShownScore, ShownAccuracy]]) -> list[str]:
+    """Say where length alone decides, and which member it lets win."""
     lines = []
     for winner in ("shorter", "longer"):
         flags = [(score.place, value.winner == winner) for score, value in curve]

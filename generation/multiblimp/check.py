@@ -58,7 +58,9 @@ def source_checks(made: Mapping[str, Any], keys: Mapping[str, Any]) -> Mapping[s
         names = ",".join(str(known["file"]) for known in made["inputs"])
         return {CHECK: f"not looked at: add source={made['source']} 'treebanks=[{names}]'"}
     annotation = Annotation(*files, language_settings(made["settings"]["language"]))
-    return {CHECK: each_pair(lambda *row: not annotation.is_minimal(dict(zip(_COLUMNS, row, strict=True))), *_COLUMNS)}
+    return {
+        CHECK: each_pair(lambda *row: not annotation.is_minimal(dict(zip(_COLUMNS, row, strict=True))), *_COLUMNS)
+    }
 
 
 class Annotation:
@@ -123,15 +125,21 @@ def _rows_differ_in(feature: str, one: frozenset[str], other: frozenset[str], su
     base, _, layer = feature.removesuffix("]").partition("[")
     case = f"{layer.upper()}." if layer else ""
     tags = {name: {case + tag for tag in values.values()} for name, values in _TAGS.items()}
-    fits = {case + _TAGS[name].get(value, "") for name, value in subject.items() if name in _TAGS} | tags["Number"]
+    fits = {case + _TAGS[name].get(value, "") for name, value in subject.items() if name in _TAGS} | tags[
+        "Number"
+    ]
     asked = tags.pop(base)
     if not one & asked or not other & asked or one & other & asked:
         return False
     fitting = all(not other & known or other & known & (one & known or fits) for known in tags.values())
-    return fitting and (one ^ other) - asked <= frozenset().union(*tags.values(), _POLITE if base == "Person" else ())
+    return fitting and (one ^ other) - asked <= frozenset().union(
+        *tags.values(), _POLITE if base == "Person" else ()
+    )
 
 
-def _differ_in(feature: str, one: Mapping[str, str], other: Mapping[str, str], subject: Mapping[str, str]) -> bool:
+def _differ_in(
+    feature: str, one: Mapping[str, str], other: Mapping[str, str], subject: Mapping[str, str]
+) -> bool:
     if feature not in one or feature not in other or one[feature] == other[feature]:
         return False
     return all(_is_same(name, one.get(name), other.get(name), subject) for name in {*one, *other} - {feature})
@@ -164,5 +172,7 @@ def _files_of(made: Mapping[str, Any], keys: Mapping[str, Any]) -> tuple[list[Pa
             key = "unimorph" if known["file"] == made["settings"].get("unimorph") else "treebanks"
             raise UserError(f"{key}: the folder was made from {known['file']} too; name it")
         if sha256_file(file) != known["sha256"]:
-            raise UserError(f"{file}: not the file of this name that the folder was made from; its SHA-256 is another")
+            raise UserError(
+                f"{file}: not the file of this name that the folder was made from; its SHA-256 is another"
+            )
     return treebanks, unimorph

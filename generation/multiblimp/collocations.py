@@ -37,7 +37,9 @@ class Collocation:
     condition: Condition
     same: int  # subjects with the value whose verb has it too
     total: int  # all subjects with the value
-    p_greater: float | None  # of the binomial test that the probability is above ``BASELINE``; None without counts
+    p_greater: (
+        float | None
+    )  # of the binomial test that the probability is above ``BASELINE``; None without counts
     p_less: float | None  # the same for below
     mark: Mark
 
@@ -91,7 +93,8 @@ def count_collocations(
                 counts[condition, of_subject == of_target] += 1
     conditions = sorted({condition for condition, _ in counts})
     return {
-        one: judge_collocation(one, counts[one, True], counts[one, True] + counts[one, False]) for one in conditions
+        one: judge_collocation(one, counts[one, True], counts[one, True] + counts[one, False])
+        for one in conditions
     }
 
 

@@ -29,7 +29,9 @@ ELISION = "a neighbouring word would be spelled otherwise"
 ADDRESS = "the subject can be read as an address"
 SEVERAL_FORMS = "several forms of another value, and their features do not say which"
 
-_SPELLINGS = 4  # steps of similarity: coarse, because forms that are about as near are told apart by their frequency
+_SPELLINGS = (
+    4  # steps of similarity: coarse, because forms that are about as near are told apart by their frequency
+)
 _FAR = 3  # steps from which on the spelling does not say which of several forms is meant
 _CITED = frozenset(["Nom", "Acc", "Abs"])  # cases in which the form of a lemma is no sign that it has no other
 _ELIDED_BEFORE = "aeiouhœæ"  # first letters, without marks
@@ -89,7 +91,9 @@ def _of_treebanks(relation: Relation, name: str, old: frozenset[str], lexicon: L
     word, part = relation.target, WORDS[relation.target.upos]
     form, features, lemma = word.form.lower(), annotated(word), word.lemma.lower()
     rows = [row for row in lexicon.by_lemma.get((part, lemma), ()) if row.source == "treebank"]
-    same = [row.form for row in rows if row.annotated == features]  # several where the features leave something out
+    same = [
+        row.form for row in rows if row.annotated == features
+    ]  # several where the features leave something out
     if name not in features or form not in same:
         return []
     particle, expected = _particle(lemma, part, lexicon), _expected(relation)
@@ -200,7 +204,9 @@ def _may_be_open(feature: str, changed: str) -> bool:
     return feature == changed or (feature.removesuffix(layer) in known and feature.endswith(layer))
 
 
-def _found(relation: Relation, name: str, old: frozenset[str], row: Entry, more: int, count: int) -> Iterator[_Found]:
+def _found(
+    relation: Relation, name: str, old: frozenset[str], row: Entry, more: int, count: int
+) -> Iterator[_Found]:
     values = row.features.get(name, frozenset())
     if values & old:
         return
@@ -219,7 +225,9 @@ def _fault(relation: Relation, feature: str, old: frozenset[str], found: _Found,
     if found.form == word.form.lower():
         return SAME_FORM
     features = features_of(word)
-    context = {at: values for at, values in features.items() if base_of(at) in feature_names().agreeing and at != name}
+    context = {
+        at: values for at, values in features.items() if base_of(at) in feature_names().agreeing and at != name
+    }
     context["VerbForm"] = features.get("VerbForm", frozenset(["Fin"]))
     if relation.kind == "SV":
         context["Mood"] = frozenset(["Ind"])
@@ -228,7 +236,9 @@ def _fault(relation: Relation, feature: str, old: frozenset[str], found: _Found,
         return HAS_OLD_VALUE
     subject = relation.subject
     others = lexicon.values(WORDS[subject.upos], subject.form.lower(), feature, subject_context(subject))
-    if (others is not None and found.value in others) or (feature == "Number" and _is_indeclinable(subject, lexicon)):
+    if (others is not None and found.value in others) or (
+        feature == "Number" and _is_indeclinable(subject, lexicon)
+    ):
         return AMBIGUOUS_SUBJECT
     if _can_be_addressed(relation, feature, found.value, lexicon):
         return ADDRESS

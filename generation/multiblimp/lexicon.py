@@ -41,7 +41,9 @@ class Lexicon:
         cells: "Cells | None" = None,
     ) -> None:
         entries = tuple(entries)
-        self.elided = frozenset(elided)  # what is left of words before a vowel, without the apostrophe: l of l'eau
+        self.elided = frozenset(
+            elided
+        )  # what is left of words before a vowel, without the apostrophe: l of l'eau
         self.addressed = frozenset(addressed)  # lemmas of nouns that can be read as an address
         self.neutralization = Neutralization(entries)
         self.unannotated = Unannotated(cells or {})
@@ -176,7 +178,9 @@ class Neutralization:
         for entry in self._entries:
             key = (entry.part, entry.annotated.get(feature), _context(entry.annotated, feature))
             total[key] += 1
-            having.update((key, name) for name in entry.annotated if base_of(name) in feature_names().neutralizable)
+            having.update(
+                (key, name) for name in entry.annotated if base_of(name) in feature_names().neutralizable
+            )
         return total, having
 
 
@@ -209,17 +213,22 @@ class Unannotated:
 
     def differ(self, feature: str, one: str, other: str) -> bool:
         """Tell whether two forms with different values of a feature differ in something that is not annotated too."""
-        return _changed(self._ends(feature), one, other) or _changed(self._starts(feature), one[::-1], other[::-1])
+        return _changed(self._ends(feature), one, other) or _changed(
+            self._starts(feature), one[::-1], other[::-1]
+        )
 
 
 def _changes(cells: Cells, feature: str) -> Collection[tuple[str, str]]:
     """Return the endings that take each other's place in forms of the same annotation that has the feature."""
-    seen: dict[tuple[str, str], set[tuple[str, frozenset[str]]]] = defaultdict(set)  # with which lemmas and values
+    seen: dict[tuple[str, str], set[tuple[str, frozenset[str]]]] = defaultdict(
+        set
+    )  # with which lemmas and values
     having = {cell: forms for cell, forms in cells.items() if feature in dict(cell[1])}
     for (lemma, features), forms in having.items():
         for one, other in permutations(forms, 2):
             at = next(
-                (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+                (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+                min(len(one), len(other)),
             )
             # Each two forms come in both orders, of which one is enough.
             if at and one[at:] < other[at:]:
@@ -238,7 +247,10 @@ def _changes(cells: Cells, feature: str) -> Collection[tuple[str, str]]:
 def _is_free(ending: str, cells: Iterable[Collection[str]]) -> bool:
     """Tell whether enough of the forms with an ending stand beside one of the same annotation without it."""
     beside = [
-        any(not other.endswith(ending) for other in forms) for forms in cells for form in forms if form.endswith(ending)
+        any(not other.endswith(ending) for other in forms)
+        for forms in cells
+        for form in forms
+        if form.endswith(ending)
     ]
     return sum(beside) >= _SHARE * len(beside)
 
@@ -254,7 +266,12 @@ def _ending(form: str, change: tuple[str, str]) -> str | None:
 _ALTERNATIVE = r"[^,/+\s]+"
 _ARGUMENT = re.compile(r"(NOM|ABS|ERG|DAT|ACC)\((.+)\)|ARG(NO|ABS|ERG|IO|AC)(.+)")  # of UniMorph 4.0, and before
 _LAYERS = {"NOM": "", "NO": "", "IO": "[dat]", "AC": "[acc]"}  # others have their own names
-_OF_FINITE_VERBS = ("Mood", "Tense", "Person", "Number")  # they make a verb finite that is not marked as another form
+_OF_FINITE_VERBS = (
+    "Mood",
+    "Tense",
+    "Person",
+    "Number",
+)  # they make a verb finite that is not marked as another form
 
 
 def unimorph_entries(path: Path, language: LanguageSettings) -> list[Entry]:
@@ -270,7 +287,9 @@ def unimorph_entries(path: Path, language: LanguageSettings) -> list[Entry]:
         if line.strip():
             cells = line.rstrip("\r").split("\t")
             if len(cells) < 3 or not cells[0].strip() or not cells[2].strip():
-                raise UserError(f"{path}:{number}: lemma, form and features are expected between tabs, not {line!r}")
+                raise UserError(
+                    f"{path}:{number}: lemma, form and features are expected between tabs, not {line!r}"
+                )
             lemma, form = (in_script(cell.strip(), language.unimorph_script).lower() for cell in cells[:2])
             for names in (cells[2], *language.also.get(cells[2].strip(), ())):
                 entries += _unimorph_entries(lemma, form, names.strip().split(";"), f"{path}:{number}")
@@ -294,7 +313,11 @@ def _unimorph_entries(lemma: str, form: str, names: list[str], place: str) -> li
             elif one not in known.parts:
                 features[one].add(one)  # so that forms with it can be told from those without
     part = known.parts[names[0]]
-    if part == "VERB" and "VerbForm" not in features and any(base_of(name) in _OF_FINITE_VERBS for name in features):
+    if (
+        part == "VERB"
+        and "VerbForm" not in features
+        and any(base_of(name) in _OF_FINITE_VERBS for name in features)
+    ):
         features["VerbForm"].add("Fin")
     values = {name: frozenset(found) for name, found in features.items()}
     return [Entry(lemma, form, part, values, "unimorph", values)]

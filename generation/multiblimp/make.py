@@ -75,7 +75,9 @@ def make(settings: Settings, seed: int) -> Made:
     }
     collocations = count_collocations(relations_of, lexicon)
     table = [collocation.row() for collocation in collocations.values()]
-    paradigms, dropped = ([], {}) if settings.stage == "agreement" else _paradigms(relations_of, collocations, lexicon)
+    paradigms, dropped = (
+        ([], {}) if settings.stage == "agreement" else _paradigms(relations_of, collocations, lexicon)
+    )
     if settings.stage == "pairs" and not paradigms:
         said = "; ".join([*notes, *(_why_none(name, dropped) for name in features)])
         raise UserError(f"no pairs: {settings.language} shows no agreement in these treebanks: {said}")
@@ -102,7 +104,9 @@ def _files(settings: Settings, language: LanguageSettings) -> tuple[list[Path], 
     if not settings.as_published:
         return found, [f"{names}: the paper leaves this treebank out; as_published=true does so too"]
     if len(left_out) == len(found):
-        raise UserError(f"treebanks: the paper leaves out {names}, and no other is given; as_published=false takes it")
+        raise UserError(
+            f"treebanks: the paper leaves out {names}, and no other is given; as_published=false takes it"
+        )
     return [file for file in found if file not in left_out], [f"{names}: left out, as in the paper"]
 
 
@@ -115,12 +119,16 @@ def _inflected(lexicon: Lexicon) -> dict[str, str]:
             for what, parts in (("subject", agreeing.subjects), ("verb", ("VERB",)))
             if not lexicon.inflects(parts, feature)
         ]
-        reasons[feature] = f"no {' and no '.join(without)} has different forms for different values" if without else ""
+        reasons[feature] = (
+            f"no {' and no '.join(without)} has different forms for different values" if without else ""
+        )
     return reasons
 
 
 def _paradigms(
-    relations_of: Mapping[str, Sequence[Relation]], collocations: Mapping[Condition, Collocation], lexicon: Lexicon
+    relations_of: Mapping[str, Sequence[Relation]],
+    collocations: Mapping[Condition, Collocation],
+    lexicon: Lexicon,
 ) -> tuple[list[Listed], Mapping[Condition, Counter[str]]]:
     """Return the conditions that have pairs, and of the others why they have none, by the number of subjects."""
     candidates: dict[tuple[Condition, str], list[Pair]] = defaultdict(list)
@@ -137,7 +145,9 @@ def _paradigms(
                 if isinstance(found, str):
                     dropped[condition][found] += 1
                 elif found[0] in agreeing.values:
-                    made = make_candidate(relation, feature, found[1], _columns(condition, found[0], collocations))
+                    made = make_candidate(
+                        relation, feature, found[1], _columns(condition, found[0], collocations)
+                    )
                     candidates[condition, found[0]].append(made)
     paradigms = [_paradigm(*found, candidates[found], dropped, collocations) for found in sorted(candidates)]
     return paradigms, dropped

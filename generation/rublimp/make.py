@@ -103,7 +103,11 @@ def make(settings: Settings, seed: int) -> Made:
         paradigms=paradigms,
         card={**_CARD, "license": settings.license},
         inputs=[*treebanks, *settings.texts, *(sorted(given.glob("*.gz")) if given is not None else [])],
-        libraries=("pymorphy3", "pymorphy3-dicts-ru", *(("slovnet", "razdel", "navec") if settings.texts else ())),
+        libraries=(
+            "pymorphy3",
+            "pymorphy3-dicts-ru",
+            *(("slovnet", "razdel", "navec") if settings.texts else ()),
+        ),
         default_pairs=PAIRS,
     )
 

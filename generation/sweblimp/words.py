@@ -75,7 +75,9 @@ def read_lists(files: Mapping[str, Path]) -> WordLists:
         UserError: naming the line that is not well formed.
     """
     # The lists of a user have the columns of the project's.
-    headers = {name: read_utf8(LISTS / f"{name}.tsv").split("\n", 1)[0].rstrip("\r").split("\t") for name in files}
+    headers = {
+        name: read_utf8(LISTS / f"{name}.tsv").split("\n", 1)[0].rstrip("\r").split("\t") for name in files
+    }
     lists = {name: tuple(_rows(path, headers[name])) for name, path in files.items()}
     for name, codes in _columns().items():
         for row in lists[name]:
@@ -107,7 +109,9 @@ def _check(row: Row, codes: Codes, lists: WordLists) -> None:
     for column, cell in row.cells.items():
         if column not in codes:
             if _WORD.fullmatch(cell) is None:
-                raise UserError(f"{row.place}: {column} must be words of letters with blanks between, not {cell!r}")
+                raise UserError(
+                    f"{row.place}: {column} must be words of letters with blanks between, not {cell!r}"
+                )
             continue
         allowed = _allowed(codes[column], lists)
         for code in sorted(row.codes(column)):
@@ -182,10 +186,18 @@ def compare(lists: WordLists, lexicon: Lexicon) -> list[dict[str, Value]]:
     rows: list[dict[str, Value]] = []
     for name, source in read_yaml(Path(__file__).with_name("lexicon.yaml"), dict[str, Source]).items():
         known = [(row, lexicon.get((source.upos, row.cells[source.lemma]), ())) for row in lists[name]]
-        found = {column: [_gender(*one, column, coded) for one in known] for column, coded in source.codes.items()}
+        found = {
+            column: [_gender(*one, column, coded) for one in known] for column, coded in source.codes.items()
+        }
         found |= {column: [_form(*one, column, feats) for one in known] for column, feats in source.forms.items()}
         rows += [
-            {"list": name, "column": column, "words": len(hits), "confirmed": sum(hits), "absent": hits.count(False)}
+            {
+                "list": name,
+                "column": column,
+                "words": len(hits),
+                "confirmed": sum(hits),
+                "absent": hits.count(False),
+            }
             for column, hits in found.items()
         ]
     return rows
@@ -211,5 +223,7 @@ def _form(row: Row, words: Sequence[Entry], column: str, feats: Mapping[str, str
     form = row.cells[column]
     if said and form not in said:
         other = next(iter(said.values()))
-        raise UserError(f"{row.place}: {column} is {form!r}, but the treebank has {other.form!r} at {other.place}")
+        raise UserError(
+            f"{row.place}: {column} is {form!r}, but the treebank has {other.form!r} at {other.place}"
+        )
     return bool(said)

@@ -17,7 +17,9 @@ _OTHER = {"sg": "pl", "pl": "sg"}
 class Grammar(Table):
     """What basque.yaml says."""
 
-    cases: dict[str, dict[str, str]]  # of each argument, by the paradigm of the auxiliary that agrees with all of them
+    cases: dict[
+        str, dict[str, str]
+    ]  # of each argument, by the paradigm of the auxiliary that agrees with all of them
     endings: dict[str, dict[str, str]]  # by case and number
 
 
@@ -35,7 +37,9 @@ class Basque(Suite[Grammar]):
         """Return the verb, the number of the argument in focus, the arguments and the verb's form."""
         order = [step for step in self.frame.steps if step in self.grammar.phenomena]
         paradigms = self.grammar.cases.items()
-        self._paradigm, self._cases = next((name, cases) for name, cases in paradigms if cases.keys() == set(order))
+        self._paradigm, self._cases = next(
+            (name, cases) for name, cases in paradigms if cases.keys() == set(order)
+        )
         verbs = [verb for verb in self.vocabulary.of("v") if verb.value("subcategory") == self._paradigm]
         if not verbs:
             raise UserError(f"vocabulary: {self.vocabulary.path} has no verb of the paradigm {self._paradigm!r}")

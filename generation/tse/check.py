@@ -65,7 +65,8 @@ def _basque_auxiliaries(pair: Parts, suite: re.Match[str]) -> list[dict[str, boo
     """Return which arguments are plural, by the right and by the wrong auxiliary of a Basque pair."""
     marks = _PLURAL_MARKS[frozenset(_basque_order(suite))]
     return [
-        {argument: mark in form for argument, mark in marks.items()} for form in (pair.target_good, pair.target_bad)
+        {argument: mark in form for argument, mark in marks.items()}
+        for form in (pair.target_good, pair.target_bad)
     ]
 
 
@@ -87,7 +88,9 @@ def _basque_nouns(pair: Parts, suite: re.Match[str]) -> dict[str, bool]:
 
 def _same_number(pair: Parts, suite: re.Match[str]) -> bool:
     nouns = _basque_nouns(pair, suite)
-    return nouns.get(suite["focus"]) in [plural for argument, plural in nouns.items() if argument != suite["focus"]]
+    return nouns.get(suite["focus"]) in [
+        plural for argument, plural in nouns.items() if argument != suite["focus"]
+    ]
 
 
 def _flips_more(pair: Parts, suite: re.Match[str]) -> bool:
@@ -100,7 +103,9 @@ def _flips_more(pair: Parts, suite: re.Match[str]) -> bool:
 
 def _no_aspects(pair: Parts, suite: re.Match[str]) -> bool:
     """Whether a Hindi pair does not contrast a habitual with the perfective of the same verb, number and tense."""
-    perfective, habitual = (pair.target_good, pair.target_bad) if suite["ne"] else (pair.target_bad, pair.target_good)
+    perfective, habitual = (
+        (pair.target_good, pair.target_bad) if suite["ne"] else (pair.target_bad, pair.target_good)
+    )
     one, other = _HABITUAL.fullmatch(habitual), _PERFECTIVE.fullmatch(perfective)
     return one is None or other is None or one.groups() != other.groups()
 
@@ -168,11 +173,15 @@ CHECKS: Mapping[str, CheckOf] = {
     "a target ends with a full stop or a danda": _each(
         lambda pair: not (pair.target_good.endswith(_STOPS) and pair.target_bad.endswith(_STOPS))
     ),
-    "the two targets have as many words": _each(lambda pair: pair.target_good.count(" ") != pair.target_bad.count(" ")),
+    "the two targets have as many words": _each(
+        lambda pair: pair.target_good.count(" ") != pair.target_bad.count(" ")
+    ),
     "a condition and its targets stand once in a suite": lambda pairs: pairs[
         ["paradigm", "condition", "target_good", "target_bad"]
     ].duplicated(),
-    "a condition begins with a capital letter": _each(lambda pair: pair.condition[:1] != pair.condition[:1].upper()),
+    "a condition begins with a capital letter": _each(
+        lambda pair: pair.condition[:1] != pair.condition[:1].upper()
+    ),
     "no word of more than three letters stands twice in a condition": _each(_repeated_word),
     "Basque: other arguments have the other number": _each_of(_BASQUE, _same_number),
     "Basque: the right auxiliary agrees with every argument": _each_of(

@@ -90,7 +90,9 @@ class Hindi(Suite[Grammar]):
             # With a marked object the verb agrees with nothing and is masculine singular.
             agreement = "m_sg" if thing.marked else f"{thing.noun.cells['gender']}_{thing.number}"
         verb, tense = state["verb"].word, state["tense"]
-        good, bad = (conjugate(self.grammar, verb, perfect, agreement, tense) for perfect in (self._ne, not self._ne))
+        good, bad = (
+            conjugate(self.grammar, verb, perfect, agreement, tense) for perfect in (self._ne, not self._ne)
+        )
         known = {"tense": tense, "number_S": number, "number_O": thing.number, "object_marked": thing.marked}
         return Target(good, bad, known)
 

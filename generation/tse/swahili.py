@@ -104,7 +104,10 @@ class Swahili(Suite[Grammar]):
         """Return the nouns with which the predicate has a form that is not right with the head noun."""
         head: Entry = state["noun"]
         classes = {concord(self.grammar, head)}
-        if head.cells["semantic_class"] in self.grammar.animate and int(head.cells["noun_class"]) in _NASAL_CLASSES:
+        if (
+            head.cells["semantic_class"] in self.grammar.animate
+            and int(head.cells["noun_class"]) in _NASAL_CLASSES
+        ):
             classes |= set(self.grammar.human_and_animal.values())  # one form of the noun for both numbers
         right = {self._predicate(state, of) for of in classes}
         wrong = {of for of in range(1, len(self.grammar.of) + 1) if self._predicate(state, of) not in right}
@@ -146,7 +149,9 @@ class Swahili(Suite[Grammar]):
     def _predicate(self, state: State, of: int) -> str:
         """Return the predicate in a concord class."""
         word = state["predicate"].word
-        return f"{self.grammar.subject[of - 1]}{state['tense']}{word}" if self._verbal else self._adjective(word, of)
+        return (
+            f"{self.grammar.subject[of - 1]}{state['tense']}{word}" if self._verbal else self._adjective(word, of)
+        )
 
     def _adjective(self, word: str, of: int) -> str:
         grammar = self.grammar

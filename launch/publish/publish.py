@@ -88,7 +88,9 @@ def publish_run(run: Path, out: Path, names: Sequence[str], repo: str | None = N
         problems = "\n  ".join(faults)
         raise RunError(f"{run} is not published, it has {len(faults)} fault(s)\n  {problems}")
     if without := [folder.name for folder in checkpoints(run) if not read_manifest(folder).has_weights]:
-        raise UserError(f"{run}: the weights of {format_names(without)} were removed by prune, so it is not published")
+        raise UserError(
+            f"{run}: the weights of {format_names(without)} were removed by prune, so it is not published"
+        )
     with new_output(out) as temporary, TemporaryDirectory() as card:
         write_card(Path(card), run, names, repo)
         for folder, name in zip(checkpoints(run), names, strict=True):
@@ -111,7 +113,9 @@ def revisions(run: Path, names: Literal["steps", "words"] = "steps") -> list[str
         return [f"step{step}" for step in steps]
     seen = load_settings(run).seen_per_step
     if isinstance(seen, int):
-        raise UserError(f"names=words: the budget of {run} is in tokens; one in words, as tokens=100Mw, counts them")
+        raise UserError(
+            f"names=words: the budget of {run} is in tokens; one in words, as tokens=100Mw, counts them"
+        )
     return names_by_words(steps, seen)
 
 

@@ -26,7 +26,9 @@ def refuse_other_content(repo: str, revisions: Sequence[str], config_sha256: str
             for ref in refs
             if ref.name in revisions
         }
-        others = [name for name in files if files[name] and not _is_of_run(repo, name, files[name], config_sha256)]
+        others = [
+            name for name in files if files[name] and not _is_of_run(repo, name, files[name], config_sha256)
+        ]
     if others:
         raise UserError(
             f"repo={repo}: {others[0]} holds {', '.join(files[others[0]][:_SHOWN])}, and no {MANIFEST} of this run "
@@ -55,7 +57,9 @@ def upload_revisions(folder: Path, repo: str, revisions: Sequence[str], private:
         hub.create_repo(repo, exist_ok=True, private=private or None)  # None is what the account is set to
         is_public = private and not hub.model_info(repo).private
     if is_public:
-        raise UserError(f"private=true: {repo} is there already and public; change that in its settings on the hub")
+        raise UserError(
+            f"private=true: {repo} is there already and public; change that in its settings on the hub"
+        )
     for revision in [*revisions, "main"]:
         with _named(repo, f"does not take the revision {revision}"):
             if revision != "main":

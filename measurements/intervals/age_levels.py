@@ -41,7 +41,9 @@ def _study(
 ) -> pd.DataFrame:
     """Simulate a study and compare its levels; ``truth`` is the ratio that a row should have."""
     lines = list(product(*map(range, levels)))
-    trained = simulate(draw, seeds, _SPREAD, [np.log10(ratio) * (line[0] == 0) for line in lines], _PHENOMENA, within)
+    trained = simulate(
+        draw, seeds, _SPREAD, [np.log10(ratio) * (line[0] == 0) for line in lines], _PHENOMENA, within
+    )
     untrained = trained.drop_duplicates(["run", "phenomenon"])
     accuracy = draw.binomial(PAIRS, 0.5, len(untrained)) / PAIRS
     curves = pd.concat([untrained.assign(tokens=0.0, accuracy=accuracy), trained], ignore_index=True)

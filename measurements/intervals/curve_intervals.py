@@ -54,7 +54,9 @@ def main() -> None:
         )
 
 
-def _bands(noise: str, pairs: int, checkpoints: int, seeds: int, studies: int) -> dict[str, list[tuple[float, ...]]]:
+def _bands(
+    noise: str, pairs: int, checkpoints: int, seeds: int, studies: int
+) -> dict[str, list[tuple[float, ...]]]:
     """Return of each kind of curve and study whether band and steepest interval hold, and the mean half width."""
     TRUTHS["abrupt"] = partial(_rise, at=0.55, width=0.05 / DECADES[checkpoints])
     cells = {truth: Cell(truth, noise, pairs, checkpoints, seeds) for truth in _KINDS}
@@ -72,7 +74,9 @@ def _bands(noise: str, pairs: int, checkpoints: int, seeds: int, studies: int) -
     return found
 
 
-def _onsets(kind: str, checkpoints: int, pairs: int, seeds: int, curves: int) -> Iterator[tuple[float, bool, float]]:
+def _onsets(
+    kind: str, checkpoints: int, pairs: int, seeds: int, curves: int
+) -> Iterator[tuple[float, bool, float]]:
     """Yield how far each onset lies after the true one, whether its interval holds that, and how wide it is."""
     places = np.random.default_rng(0).uniform(0.45, 0.85, curves)
     for number, place in enumerate(places):

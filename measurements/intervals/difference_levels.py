@@ -50,7 +50,10 @@ def main() -> None:
             _, band, _ = found
             said.append(((band["low"] > 0) | (band["high"] < 0)).any())
             widths.append(np.mean(band["high"] - band["low"]) / 2)
-        print(f"{cell}: {100 * np.mean(said):.1f} % differ; half width {100 * np.mean(widths):.1f} points", flush=True)
+        print(
+            f"{cell}: {100 * np.mean(said):.1f} % differ; half width {100 * np.mean(widths):.1f} points",
+            flush=True,
+        )
 
 
 def simulate(draw: np.random.Generator, cell: Cell, ratio: float) -> list[Array]:

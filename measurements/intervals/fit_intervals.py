@@ -102,7 +102,9 @@ def length_rows(repeats: int) -> Iterator[str]:
 
 def _length_biases(pairs: int, bias: float, draw: np.random.Generator, seed: int) -> list[list[float]]:
     words = [f"{number}" for number in range(pairs)]  # every pair has an edit of its own
-    table = pd.DataFrame({"paradigm": np.repeat(["a", "b"], pairs // 2), "phenomenon": "X", "good": words, "bad": "x"})
+    table = pd.DataFrame(
+        {"paradigm": np.repeat(["a", "b"], pairs // 2), "phenomenon": "X", "good": words, "bad": "x"}
+    )
     scores = pd.DataFrame({"n_good": np.tile([1, 2, 2, 2, 3], pairs // 5), "n_bad": 2})
     chances = np.tile([0.8 + bias, 0.8, 0.8, 0.8, 0.8 - bias], pairs // 5)
     credit = (draw.random(pairs) < chances).astype(float)
@@ -114,7 +116,9 @@ def _length_biases(pairs: int, bias: float, draw: np.random.Generator, seed: int
 def alpha_rows(repeats: int) -> Iterator[str]:
     """Yield a row for each cost of a longer sentence and each kind of templates."""
     for cost in _LENGTH_COSTS:
-        truth = best_of_curve(alpha_curve(*_length_templates(200_000, 200_000, 0.0, cost, np.random.default_rng(9))))
+        truth = best_of_curve(
+            alpha_curve(*_length_templates(200_000, 200_000, 0.0, cost, np.random.default_rng(9)))
+        )
         for templates, pairs, correlation in _TEMPLATES:
             held = [
                 [one.low <= truth[one.criterion] <= one.high for one in best_alpha(*drawn)]

@@ -27,10 +27,14 @@ ABILITY = 0.5
 _LEVEL, _SEED = 0.05, 20_261_128
 
 
-def simulate(random: np.random.Generator, cell: tuple[int, int, int, float, float], ability: float) -> pd.DataFrame:
+def simulate(
+    random: np.random.Generator, cell: tuple[int, int, int, float, float], ability: float
+) -> pd.DataFrame:
     """Draw answers: ``item``, ``annotator`` and ``choice``."""
     people, items, lists, share, spread = cell
-    logits = np.log(share / (1 - share)) + random.normal(0, spread, (items, 1)) + random.normal(0, ability, people)
+    logits = (
+        np.log(share / (1 - share)) + random.normal(0, spread, (items, 1)) + random.normal(0, ability, people)
+    )
     is_good = random.random((items, people)) < 1 / (1 + np.exp(-logits))
     given = np.arange(items)[:, None] % lists == np.arange(people) % lists
     item, person = np.nonzero(given)
@@ -44,7 +48,11 @@ def row(cell: tuple[int, int, int, float, float], draws: int) -> dict[str, objec
         np.mean([compare_people(simulate(random, cell, ability)).p < _LEVEL for _ in range(draws)])
         for ability in (0.0, ABILITY)
     )
-    return {**dict(zip(("people", "items", "lists", "good", "sd"), cell, strict=True)), "level": level, "power": power}
+    return {
+        **dict(zip(("people", "items", "lists", "good", "sd"), cell, strict=True)),
+        "level": level,
+        "power": power,
+    }
 
 
 def main() -> None:

@@ -63,7 +63,9 @@ def simulate(
 
 
 def _describe(tables: list[pd.DataFrame], ratio: float) -> str:
-    rows = pd.concat(tables, keys=range(len(tables)), names=["study", None]).reset_index("study").dropna(subset="p")
+    rows = (
+        pd.concat(tables, keys=range(len(tables)), names=["study", None]).reset_index("study").dropna(subset="p")
+    )
     holds = (rows["low"] <= ratio) & (ratio <= rows["high"])
     is_all = rows["phenomenon"] == "all"
     width = np.median(np.sqrt(rows.loc[~is_all, "high"] / rows.loc[~is_all, "low"]))

@@ -39,7 +39,11 @@ Row = tuple[str, str, str, str, str, str]  # form, lemma, part of speech, featur
 APART = {"Gender", "Animacy"}
 LONGEST = 64  # words of a sentence that is looked at
 SAME = {"Sing": "SG", "Plur": "PL", "Dual": "DU"}
-TAGS = {"Number": {"SG", "PL", "DU"}, "Person": {"0", "1", "2", "3", "4"}, "Gender": {"MASC", "FEM", "NEUT", "COM"}}
+TAGS = {
+    "Number": {"SG", "PL", "DU"},
+    "Person": {"0", "1", "2", "3", "4"},
+    "Gender": {"MASC", "FEM", "NEUT", "COM"},
+}
 
 
 def read_rows(files: list[Path]) -> dict[tuple[str, str], list[Row]]:
@@ -99,7 +103,9 @@ class Judge:
         for line in unimorph.read_text(encoding="utf-8").split("\n") if unimorph else []:
             cells = line.rstrip("\r").split("\t")
             if len(cells) > 2 and cells[2].startswith("V"):
-                self.tags[cells[0].lower()][cells[1].lower()] += [set(one.split(";")) for one in plain_tags(cells[2])]
+                self.tags[cells[0].lower()][cells[1].lower()] += [
+                    set(one.split(";")) for one in plain_tags(cells[2])
+                ]
 
     def subject_of(self, pair: Pair) -> Iterator[tuple[Row, Row, list[Row]]]:
         """Yield the verb of a pair, its subject, and what depends on the subject."""
@@ -128,7 +134,9 @@ class Judge:
             return "equal", best
         if best is not None and not broken:
             return "gender", best
-        return ("unimorph", set()) if self.in_unimorph(pair) else ("other", best if best is not None else {"no row"})
+        return (
+            ("unimorph", set()) if self.in_unimorph(pair) else ("other", best if best is not None else {"no row"})
+        )
 
     def broken_form(self, pair: Pair, language: str) -> str:
         """Say what else is broken in a pair, or may make its bad sentence good, that no annotation says; or nothing."""
@@ -195,8 +203,12 @@ def plain_tags(cell: str) -> list[str]:
 
 def recall_of(judge: Judge, pairs: list[Pair]) -> str:
     """Say how many of the subjects for which a pair of number is to be expected have one."""
-    made = {(pair["treebank"], pair["sentence_id"], pair["verb"]) for pair in pairs if pair["feature"] == "Number"}
-    number: dict[str, list[tuple[str, dict[str, str]]]] = defaultdict(list)  # forms and features of verbs by lemma
+    made = {
+        (pair["treebank"], pair["sentence_id"], pair["verb"]) for pair in pairs if pair["feature"] == "Number"
+    }
+    number: dict[str, list[tuple[str, dict[str, str]]]] = defaultdict(
+        list
+    )  # forms and features of verbs by lemma
     for (lemma, form), cells in judge.by_form.items():
         number[lemma] += [(form, features_of(cell)) for cell in sorted(cells)]
     found, expected = 0, 0
@@ -268,7 +280,9 @@ def main() -> None:
             if more.total() <= asked.show:
                 print(pair["verb"], ">", pair["wrong_verb"], sorted(changed), pair["sentence_good"])
     for name, counts in sorted(kinds.items()):
-        print(f"{name:20} {counts.total():5} pairs: {', '.join(f'{kind} {counts[kind]}' for kind in sorted(counts))}")
+        print(
+            f"{name:20} {counts.total():5} pairs: {', '.join(f'{kind} {counts[kind]}' for kind in sorted(counts))}"
+        )
     total = sum(kinds.values(), Counter[str]())
     print(f"{'all':20} {total.total():5} pairs: {', '.join(f'{kind} {total[kind]}' for kind in sorted(total))}")
     if more:

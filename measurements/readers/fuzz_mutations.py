@@ -16,7 +16,16 @@ HOSTILE = (
     "[" * 5000, '{"a":' * 3000, "- " * 3000, "x" * 200_000, "\\ud800", "\\u0000", "1-2", "1.1", "1-999999999", "_",
     "SpaceAfter=No", "\t" * 20, "\n\n", "(a+)+$", "(", "[a-", "version https://git-lfs.github.com/spec/v1\n",
 )  # fmt: skip
-BYTES = (b"\xff", b"\xfe\xff", b"\xc3", b"\xed\xa0\x80", b"\x1f\x8b\x08", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"PAR1")
+BYTES = (
+    b"\xff",
+    b"\xfe\xff",
+    b"\xc3",
+    b"\xed\xa0\x80",
+    b"\x1f\x8b\x08",
+    b"PK\x03\x04",
+    b"\x28\xb5\x2f\xfd",
+    b"PAR1",
+)
 VALUES: tuple[Any, ...] = (
     None, True, False, 0, -1, 1, 3.5, 1e300, 10**30, "", " ", "x", "good", "字", "\x00", "\u2028", "../x", "/", "*",
     "**", "a**b", ".", "(", "(a+)+$", "{language}", "a/b", "x" * 5000, [], [[]], ["x", "x"], [None], {}, {"x": 1},
@@ -125,7 +134,9 @@ def _json_value(content: bytes, draw: random.Random) -> bytes:
     text = content.decode("utf-8", "surrogateescape")
     lines = text.split("\n")
     try:
-        return json.dumps(_changed(json.loads(text), draw), ensure_ascii=draw.random() < 0.5).encode("utf-8", "replace")
+        return json.dumps(_changed(json.loads(text), draw), ensure_ascii=draw.random() < 0.5).encode(
+            "utf-8", "replace"
+        )
     except (ValueError, RecursionError):
         pass
     at = draw.randrange(len(lines))

@@ -257,7 +257,9 @@ def shares_of(readers: Sequence[str], inputs: int) -> list[tuple[str, list[int]]
     shares = []
     for place, reader in enumerate(readers):
         own = inputs // len(readers) + (place < inputs % len(readers))
-        shares += [(reader, list(range(own))[start : start + _PER_PROCESS]) for start in range(0, own, _PER_PROCESS)]
+        shares += [
+            (reader, list(range(own))[start : start + _PER_PROCESS]) for start in range(0, own, _PER_PROCESS)
+        ]
     return shares
 
 
@@ -277,7 +279,10 @@ def fuzz(readers: Sequence[str], inputs: int, seed: int, processes: int, out: Pa
         tallies[reader].add(result)
         if result.outcome not in ("last stage", "message"):
             save_failure(out, reader, seed, result)
-            print(f"{reader} {result.number}: {result.outcome}: {result.detail.strip().splitlines()[-1]}", flush=True)
+            print(
+                f"{reader} {result.number}: {result.outcome}: {result.detail.strip().splitlines()[-1]}",
+                flush=True,
+            )
     return tallies
 
 

@@ -116,7 +116,10 @@ def _card_cases() -> list[Case]:
     cards = {
         "columns: {good: good, bad: bad, paradigm: case}\nomit: [x*]\nfiles: ['*.csv']": ("a.csv", plain),
         "delimiter: ';'\nheader: [good, bad, case]\nheader_unless: '^[0-9]'": ("a.csv", _table(rows, ";")),
-        "file_names: '(?P<kind>[a-z]+)-(?P<n>[0-9])'\neach: [{good: good, bad: bad}]": ("ab-1.jsonl", _lines(rows)),
+        "file_names: '(?P<kind>[a-z]+)-(?P<n>[0-9])'\neach: [{good: good, bad: bad}]": (
+            "ab-1.jsonl",
+            _lines(rows),
+        ),
         "sentences: {sentence: s, grammatical: ok, item: item}": ("a.csv", _table(long)),
         "either: {a: a, b: b, label: which}": ("a.csv", _table(either)),
         "lines: [good, bad]\nlinking: mean_lp\naggregate: macro\nties_rule: half": ("a.txt", two_lines),
@@ -196,7 +199,14 @@ def _make_pairs(folder: Path, _: str) -> None:
 @cache
 def _answer_cases() -> list[Case]:
     items = [
-        {"item": f"i{number}", "kind": "item", "paradigm": "ab"[number % 2], "phenomenon": "p", "good": "g", "bad": "b"}
+        {
+            "item": f"i{number}",
+            "kind": "item",
+            "paradigm": "ab"[number % 2],
+            "phenomenon": "p",
+            "good": "g",
+            "bad": "b",
+        }
         for number in range(6)
     ]
     rows = [
@@ -204,7 +214,9 @@ def _answer_cases() -> list[Case]:
         for person in ("ann", "bob", "cat")
         for row in items
     ]
-    wide = [{"item": row["item"], "paradigm": row["paradigm"], "p1": "good", "p2": "bad", "p3": ""} for row in items]
+    wide = [
+        {"item": row["item"], "paradigm": row["paradigm"], "p1": "good", "p2": "bad", "p3": ""} for row in items
+    ]
     ratings = [{**row, "choice": number % 7} for number, row in enumerate(rows)]
     beside = {"items.csv": _table(items)}
     return [
@@ -248,9 +260,17 @@ def _rule() -> str:
 
 
 def _judge(folder: Path, name: str) -> None:
-    given: dict[str, Any] = {"rule": _rule(), "out": str(folder / "out"), "answers": str(folder / name), "columns": {}}
+    given: dict[str, Any] = {
+        "rule": _rule(),
+        "out": str(folder / "out"),
+        "answers": str(folder / name),
+        "columns": {},
+    }
     if (folder / "items.csv").exists():
-        given |= {"items": str(folder / "items.csv"), "answers": str(folder / name.replace("items.csv", "long.csv"))}
+        given |= {
+            "items": str(folder / "items.csv"),
+            "answers": str(folder / name.replace("items.csv", "long.csv")),
+        }
     else:
         given["columns"] = {"paradigm": "paradigm"}
     if name == "wide.csv":
@@ -325,7 +345,9 @@ TARGETS: dict[str, Target] = {
     "jsonl": Target(lambda: _pairs_as("a.jsonl", _lines(_pairs())), _load),
     "json": Target(_json_cases, _load),
     "csv": Target(
-        lambda: _pairs_as("a.csv", _table(_pairs()), _table(_pairs(), ";"), _table(_pairs(), quoting=csv.QUOTE_ALL)),
+        lambda: _pairs_as(
+            "a.csv", _table(_pairs()), _table(_pairs(), ";"), _table(_pairs(), quoting=csv.QUOTE_ALL)
+        ),
         _load,
     ),
     "tsv": Target(lambda: _pairs_as("a.tsv", _table(_pairs(), "\t")), _load),

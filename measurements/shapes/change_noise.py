@@ -34,11 +34,14 @@ def main() -> None:
         print(f"accuracy, {truth}, {noise}, {pairs} pairs, runs {runs}: {found:.0%}", flush=True)
     for name, correlation, checkpoints, runs in product(_LOSSES, (0.0, 0.5, 0.8), (24, 47), (1, 3)):
         found = _share(
-            lambda draw, name=name, of=correlation, steps=checkpoints, runs=runs: _loss(draw, name, of, steps, runs),
+            lambda draw, name=name, of=correlation, steps=checkpoints, runs=runs: _loss(
+                draw, name, of, steps, runs
+            ),
             count,
         )
         print(
-            f"loss, {name}, correlation {correlation}, {checkpoints} checkpoints, runs {runs}: {found:.0%}", flush=True
+            f"loss, {name}, correlation {correlation}, {checkpoints} checkpoints, runs {runs}: {found:.0%}",
+            flush=True,
         )
 
 

@@ -14,7 +14,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from measurements.shapes.simulated_curves import DRIFTING, INDEPENDENT, SLOW, Noise, flat, rising, simulate, token_axis
+from measurements.shapes.simulated_curves import (
+    DRIFTING,
+    INDEPENDENT,
+    SLOW,
+    Noise,
+    flat,
+    rising,
+    simulate,
+    token_axis,
+)
 from ucurve.analysis.change_points.bends import MOST_CHANGES, find_changes
 from ucurve.analysis.shape.classify import LEVEL
 from ucurve.analysis.shape.pooled import estimate_curve

@@ -79,7 +79,9 @@ def run(scenario: Scenario, tokens: np.ndarray, arguments: argparse.Namespace) -
     strata = np.zeros(arguments.items, dtype=np.int64)
     tests = []
     for number in range(arguments.curves):
-        simulated = simulate(scenario.curve, tokens, scenario.noise, draw, seeds=arguments.seeds, items=arguments.items)
+        simulated = simulate(
+            scenario.curve, tokens, scenario.noise, draw, seeds=arguments.seeds, items=arguments.items
+        )
         test = shape_test(estimate_curve(tokens, simulated, strata), arguments.draws, number)
         tests.append(classify(pd.DataFrame([{"runs": arguments.seeds, **test}])))
     table = pd.concat(tests, ignore_index=True)
@@ -104,8 +106,12 @@ def _coverage(scenario: Scenario, tokens: np.ndarray, table: pd.DataFrame) -> di
     deepest = np.isclose(sides, depth, rtol=0, atol=1e-9)  # two checkpoints beside the middle may share it
     place = 10 ** logs[deepest].mean()
     return {
-        "depth held": float(found[f"{turn}_depth_low"].le(depth).mul(found[f"{turn}_depth_high"].ge(depth)).mean()),
-        "place held": float(found[f"{turn}_place_low"].le(place).mul(found[f"{turn}_place_high"].ge(place)).mean()),
+        "depth held": float(
+            found[f"{turn}_depth_low"].le(depth).mul(found[f"{turn}_depth_high"].ge(depth)).mean()
+        ),
+        "place held": float(
+            found[f"{turn}_place_low"].le(place).mul(found[f"{turn}_place_high"].ge(place)).mean()
+        ),
         "mean depth": float(found[turn].mean()),
         "true depth": float(depth),
     }
@@ -135,7 +141,9 @@ def main() -> None:
             before = time.perf_counter()
             rows.append(run(scenario, tokens, arguments))
             if len(rows) == 1:
-                print("  ".join(f"{name:33}" if place < 2 else f"{name:>7}" for place, name in enumerate(rows[0])))
+                print(
+                    "  ".join(f"{name:33}" if place < 2 else f"{name:>7}" for place, name in enumerate(rows[0]))
+                )
             _print(rows[-1], time.perf_counter() - before)
     if arguments.out:
         pd.DataFrame(rows).to_csv(arguments.out, index=False, float_format="%.4f")

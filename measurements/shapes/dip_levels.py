@@ -108,7 +108,8 @@ def _bell(place: np.ndarray, middle: float, width: float, height: float) -> np.n
 
 
 TRUTHS: dict[str, Truth] = {
-    truth.__name__: truth for truth in (flat, late, plateau, bump, rise, u5, u10, u5_near_the_end, w, dip_then_rise)
+    truth.__name__: truth
+    for truth in (flat, late, plateau, bump, rise, u5, u10, u5_near_the_end, w, dip_then_rise)
 }
 
 
@@ -152,14 +153,19 @@ def simulate(
     together = noise.together * _fading(draw, (cell.checkpoints, of_template.max() + 1), 0.8)[:, of_template]
     for run in range(cell.runs):
         shift = noise.times / DECADES[cell.checkpoints] * draw.standard_normal() if noise.times else 0.0
-        level = (truths[run] if truths else TRUTHS[cell.truth])(place + shift) + noise.level * draw.standard_normal()
+        level = (truths[run] if truths else TRUTHS[cell.truth])(
+            place + shift
+        ) + noise.level * draw.standard_normal()
         level = level + noise.run * _fading(draw, (cell.checkpoints, 1), 0.8)[:, 0]
         if noise.transient and run == 0:
             level = level - _bell(place, draw.uniform(), 0.05, noise.transient)
         ability = _ability(np.clip(level, 0.02, 0.98))
         moved = together
         if noise.apart:
-            moved = moved + noise.apart * _fading(draw, (cell.checkpoints, of_template.max() + 1), 0.8)[:, of_template]
+            moved = (
+                moved
+                + noise.apart * _fading(draw, (cell.checkpoints, of_template.max() + 1), 0.8)[:, of_template]
+            )
         right = expit(slope * (ability[:, None] - difficulty) + moved)
         latent = np.sqrt(0.2) * draw.standard_normal(count) + np.sqrt(0.2) * draw.standard_normal(right.shape)
         latent = latent + np.sqrt(0.6) * _fading(draw, right.shape, 0.75)

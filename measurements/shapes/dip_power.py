@@ -45,10 +45,13 @@ def main() -> None:
         found = said(Cell("flat", "ar1", pairs, CHECKPOINTS, runs), arguments.curves)
         depths = [100 * float(np.median([one.smallest_dip(LEVEL / m) for one in found])) for m in FAMILIES]
         print(f"| {runs} | {pairs:,} | {depths[0]:.1f} | {depths[1]:.1f} |", flush=True)
-    print("\n| noise | runs | pairs | said at 5 % | found | said at 5 % / 16 | found |\n|---|---|---|---|---|---|---|")
+    print(
+        "\n| noise | runs | pairs | said at 5 % | found | said at 5 % / 16 | found |\n|---|---|---|---|---|---|---|"
+    )
     for cell in COMPARED:
         power = [
-            [one.of_dips(np.array([0.05]), LEVEL / m)[0] for m in FAMILIES] for one in said(cell, arguments.curves)
+            [one.of_dips(np.array([0.05]), LEVEL / m)[0] for m in FAMILIES]
+            for one in said(cell, arguments.curves)
         ]
         first, second = 100 * np.mean(power, axis=0)
         found = measure(cell, arguments.found, 1999)

@@ -50,12 +50,17 @@ def count_right(items: Iterable[Items], phenomenon: str) -> pd.DataFrame:
 def ask_mgcv(counts: pd.DataFrame) -> pd.DataFrame:
     """Fit the curves in R and read its answers; end with status 2 where R or mgcv is not there."""
     if shutil.which("Rscript") is None:
-        _end("Rscript is not there; install R and mgcv, on Debian and Ubuntu: apt-get install r-base-core r-cran-mgcv")
+        _end(
+            "Rscript is not there; install R and mgcv, on Debian and Ubuntu: apt-get install r-base-core r-cran-mgcv"
+        )
     with TemporaryDirectory() as folder:
         given, answers = Path(folder) / "counts.csv", Path(folder) / "answers.csv"
         counts.to_csv(given, index=False)
         done = subprocess.run(
-            ["Rscript", "--vanilla", str(SCRIPT), str(given), str(answers)], capture_output=True, text=True, check=False
+            ["Rscript", "--vanilla", str(SCRIPT), str(given), str(answers)],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if done.returncode == NO_MGCV:
             _end("R has no package mgcv; install it, on Debian and Ubuntu: apt-get install r-cran-mgcv")

@@ -76,7 +76,9 @@ def main() -> None:
             if learner is FOLLOWERS[0]:
                 print("  ".join(f"{name:>40}" if name == "learner" else f"{name:>11}" for name in row))
             shown = [f"{value:11.3f}" if isinstance(value, float) else f"{value!s:>11}" for value in row.values()]
-            print(f"{learner.name:>40}", *shown[1:], f"{time.perf_counter() - before:.0f} s", sep="  ", flush=True)
+            print(
+                f"{learner.name:>40}", *shown[1:], f"{time.perf_counter() - before:.0f} s", sep="  ", flush=True
+            )
 
 
 if __name__ == "__main__":

@@ -30,7 +30,11 @@ MODELS = (14e6, 70e6, 162e6, 405e6, 1.4e9)  # parameters
 MIXED = sorted(((size, tokens) for size in MODELS for tokens in (1e7, 1e8, 1e9)), key=prod)
 PAIRS = (300, 1500)
 LINES = ((3, 0.2, 0.02), (3, 0.0, 0.0), (2, -0.2, -0.03))  # runs, decades by which it learns earlier, level
-TIMES = {"lines": 0.0, "lines, runs .2 decades apart": 0.2, "lines, runs .4 decades apart": 0.4}  # sd of a run's time
+TIMES = {
+    "lines": 0.0,
+    "lines, runs .2 decades apart": 0.2,
+    "lines, runs .4 decades apart": 0.4,
+}  # sd of a run's time
 LEVEL = 0.05
 
 
@@ -131,7 +135,10 @@ def _truths(kind: str, truth: str, draw: np.random.Generator) -> list[list[Truth
         return [[partial(OVER_TOKENS[truth], size=size)] * SEEDS for size in range(SIZES)]
     if kind in TIMES:
         return [
-            [partial(_moved, TRUTHS[truth], earlier + TIMES[kind] * draw.standard_normal(), level) for _ in range(runs)]
+            [
+                partial(_moved, TRUTHS[truth], earlier + TIMES[kind] * draw.standard_normal(), level)
+                for _ in range(runs)
+            ]
             for runs, earlier, level in LINES
         ]
     levels = OVER_FLOPS[truth] if kind == "FLOPs" else [OVER_MIXED[truth](*cell) for cell in MIXED]
@@ -172,7 +179,9 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=4999)
     parser.add_argument("--over", help="simulate these curves alone, such as FLOPs; lines are three kinds")
     arguments = parser.parse_args()
-    lines = [json.loads(line) for line in arguments.out.read_text().splitlines()] if arguments.out.exists() else []
+    lines = (
+        [json.loads(line) for line in arguments.out.read_text().splitlines()] if arguments.out.exists() else []
+    )
     done = {(line["over"], line["truth"], line["noise"], line["pairs"], line["number"]) for line in lines}
     cells = [("tokens", truth, "ar1", pairs) for pairs in PAIRS for truth in OVER_TOKENS]
     cells += [("tokens", truth, "ar2", 300) for truth in ("flat", "late rise", "dip of 5, shared")]

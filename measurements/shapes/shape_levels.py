@@ -32,7 +32,10 @@ PARADIGMS = 6
 _DECADES, _CHECKPOINTS = 2.4, 20
 _AXIS = np.linspace(0, _DECADES, _CHECKPOINTS)
 TOKENS = 16_384 * 10**_AXIS
-_LASTING, _SLOW = 0.5, 1 / 3  # share of pairs that never change; of the others, share that changes at every checkpoint
+_LASTING, _SLOW = (
+    0.5,
+    1 / 3,
+)  # share of pairs that never change; of the others, share that changes at every checkpoint
 _RENEWED = 0.5  # decades between two thresholds of a pair, on average
 _TRANSIENT, _TRANSIENT_WIDTH = 0.06, 0.3  # depth; half of the foot in decades
 Floats = np.ndarray
@@ -175,7 +178,9 @@ def _shares(tests: list[dict[str, float]]) -> dict[str, float]:
 
 def _print(row: dict[str, object]) -> None:
     print(
-        *(f"{100 * value:5.1f}" if isinstance(value, float) else value for value in row.values()), sep="\t", flush=True
+        *(f"{100 * value:5.1f}" if isinstance(value, float) else value for value in row.values()),
+        sep="\t",
+        flush=True,
     )
 
 

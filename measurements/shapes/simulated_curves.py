@@ -88,7 +88,9 @@ def simulate(
     latent = np.sqrt(1 - noise.difficulty - noise.memory) * draw.standard_normal(shape, dtype=np.float32)
     latent += np.sqrt(noise.difficulty) * draw.standard_normal(items, dtype=np.float32)
     if noise.memory:
-        latent += np.sqrt(noise.memory) * slow_numbers(logs, draw, (seeds, len(tokens), items), 0.5).astype(np.float32)
+        latent += np.sqrt(noise.memory) * slow_numbers(logs, draw, (seeds, len(tokens), items), 0.5).astype(
+            np.float32
+        )
     return (2 * (latent < ndtri(levels)[:, :, None])).astype(np.uint8)
 
 

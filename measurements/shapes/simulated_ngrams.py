@@ -11,10 +11,19 @@ from ucurve.eval.metrics.levels import Ids
 
 ORDERS = (1, 2, 3, 4, 5)
 _ALIKE = 0.8  # correlation of the margins of two neighboring orders
-_OFFSET_MEAN, _OFFSET_SD = -0.3, 0.8  # of a paradigm's margins; pairs of a paradigm have a standard deviation of 1
-_CLUSTER_PAIRS, _CLUSTER_SHARE = 5, 0.3  # pairs of one edit, and the share of their variance that they have in common
+_OFFSET_MEAN, _OFFSET_SD = (
+    -0.3,
+    0.8,
+)  # of a paradigm's margins; pairs of a paradigm have a standard deviation of 1
+_CLUSTER_PAIRS, _CLUSTER_SHARE = (
+    5,
+    0.3,
+)  # pairs of one edit, and the share of their variance that they have in common
 _FROM_HEURISTIC, _TO_GRAMMAR, _WIDTH = 1.1, 2.2, 0.12  # decades of training, and how sharp the steps are
-_OWN, _SLOW_SHARE = 0.7, 0.6  # standard deviation of what a run does by itself, and the part of it that changes slowly
+_OWN, _SLOW_SHARE = (
+    0.7,
+    0.6,
+)  # standard deviation of what a run does by itself, and the part of it that changes slowly
 
 
 @dataclass(frozen=True)
@@ -75,7 +84,13 @@ class Learned:
 
 
 def learn(
-    learner: Learner, tokens: Array, draw: np.random.Generator, *, items: int = 300, paradigms: int = 6, seeds: int = 3
+    learner: Learner,
+    tokens: Array,
+    draw: np.random.Generator,
+    *,
+    items: int = 300,
+    paradigms: int = 6,
+    seeds: int = 3,
 ) -> Learned:
     """Simulate n-gram models and runs of a learner on the pairs of one phenomenon."""
     paradigm_of = np.arange(items) * paradigms // items
@@ -114,9 +129,15 @@ def _pair_parts(draw: np.random.Generator, cluster_of: Ids) -> Array:
     )
 
 
-def _foreign(learner: Learner, offsets: Array, draw: np.random.Generator, paradigm_of: Ids, cluster_of: Ids) -> Array:
+def _foreign(
+    learner: Learner, offsets: Array, draw: np.random.Generator, paradigm_of: Ids, cluster_of: Ids
+) -> Array:
     """Return margins like those of the bigram that are independent of it, perhaps with its mean in each paradigm."""
-    own = offsets[1] if learner.same_paradigms else _OFFSET_MEAN + _OFFSET_SD * draw.standard_normal(offsets.shape[1])
+    own = (
+        offsets[1]
+        if learner.same_paradigms
+        else _OFFSET_MEAN + _OFFSET_SD * draw.standard_normal(offsets.shape[1])
+    )
     return np.asarray(own[paradigm_of] + _pair_parts(draw, cluster_of)[1])
 
 

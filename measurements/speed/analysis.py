@@ -61,7 +61,12 @@ def make_run(folder: Path, size: int, seed: int, checkpoints: int, items: int, *
     pairs.to_parquet(pairs_path(run, "made"), index=False)
     accuracies = []
     for step, scores in zip(steps, simulate(pairs, size, seed, steps), strict=True):
-        where = {"run": name, "step": step, "tokens": step * BATCH, "flops": 6.0 * PARAMETERS[size] * step * BATCH}
+        where = {
+            "run": name,
+            "step": step,
+            "tokens": step * BATCH,
+            "flops": 6.0 * PARAMETERS[size] * step * BATCH,
+        }
         place = where | {"benchmark": "made", "scorer": "sentence"}
         accuracies.append(accuracy_table(pairs, scores, linkings).assign(**place))
         if with_pairs:
@@ -148,7 +153,9 @@ def write_metrics(path: Path, size: int, seed: int, checkpoints: list[int]) -> N
     flops = 6.0 * PARAMETERS[size] * steps * BATCH
     bits = (1.0 + 60 * flops**-0.09) * np.exp(random.normal(0, 0.01, len(steps)))
     lines = (
-        json.dumps({"step": step, "tokens": step * BATCH, "loss": value * BYTES_PER_TOKEN, "bits_per_byte": value})
+        json.dumps(
+            {"step": step, "tokens": step * BATCH, "loss": value * BYTES_PER_TOKEN, "bits_per_byte": value}
+        )
         for step, value in zip(steps.tolist(), bits.tolist(), strict=True)
     )
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -170,11 +177,15 @@ def measure(runs: Path, out: Path, more: list[str]) -> dict[str, float]:
 def main() -> None:
     """Make the runs, unless they are there, analyze them and print what it took."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", action="store_true", help="write every pair's score, for what is computed of them")
+    parser.add_argument(
+        "--pairs", action="store_true", help="write every pair's score, for what is computed of them"
+    )
     for name, value in (("sizes", 5), ("seeds", 3), ("checkpoints", 47), ("items", 300)):
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--folder", type=Path)
-    parser.add_argument("settings", nargs="*", help="further settings of analyze.py, such as 'formats=[png,svg,pdf]'")
+    parser.add_argument(
+        "settings", nargs="*", help="further settings of analyze.py, such as 'formats=[png,svg,pdf]'"
+    )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.folder or Path(temporary) / "runs"

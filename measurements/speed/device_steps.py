@@ -79,7 +79,9 @@ def _time_ours(
     engine = module.TorchEngine(model, settings, "auto", device, precision, compiled)
     batches = [engine.place(windows) for windows in _batches(arguments)]
     step = iter(range(1, WARM_UP + arguments.steps + 1))
-    losses = [engine.step(batches[number - 1], 1e-4, number).loss_sum for number in itertools.islice(step, WARM_UP)]
+    losses = [
+        engine.step(batches[number - 1], 1e-4, number).loss_sum for number in itertools.islice(step, WARM_UP)
+    ]
     with alone(arguments.lock):
         if device.type == "cuda":
             torch.cuda.synchronize()
@@ -143,7 +145,8 @@ def compare(arguments: argparse.Namespace) -> list[dict[str, Any]]:
             arguments.out.with_suffix(".json").write_text(json.dumps(found, indent=2) + "\n", "utf-8")
     peak = product_flops(8192 if on_device else 1024, arguments.device, "bfloat16" if on_device else "float32")
     return [
-        row | ({"share_of_peak": row["flops_per_second"] / peak} if "flops_per_second" in row else {}) for row in found
+        row | ({"share_of_peak": row["flops_per_second"] / peak} if "flops_per_second" in row else {})
+        for row in found
     ]
 
 

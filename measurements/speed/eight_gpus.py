@@ -49,7 +49,11 @@ def _cost(plan: Any) -> Cost:
     checkpoints = len(plan.checkpoint_steps)
     scoring = checkpoints * CHARACTERS * 2 * parameters / FLOAT32
     return Cost(
-        model, plan.tokens / RATES[model] / 3600, scoring / 3600, plan.disk_bytes, 4 * parameters * min(2, checkpoints)
+        model,
+        plan.tokens / RATES[model] / 3600,
+        scoring / 3600,
+        plan.disk_bytes,
+        4 * parameters * min(2, checkpoints),
     )
 
 
@@ -94,7 +98,9 @@ def _print_memory() -> None:
     print("| model | " + " | ".join(f"{sequences} x {length}" for sequences, length in BATCHES) + " |")
     print("|---|" + "---|" * len(BATCHES))
     for model, shape in SHAPES.items():
-        peaks = [count("count_step.py", shape, "bfloat16", "plain", *batch)["steps"][2]["peak"] for batch in BATCHES]
+        peaks = [
+            count("count_step.py", shape, "bfloat16", "plain", *batch)["steps"][2]["peak"] for batch in BATCHES
+        ]
         print(f"| {model} | " + " | ".join(f"{peak / 1e9:.0f} GB" for peak in peaks) + " |", flush=True)
 
 

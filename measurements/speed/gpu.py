@@ -125,7 +125,9 @@ class Bench:
                 time.sleep(0.002)
             process.send_signal(signal.SIGTERM)
         self.start("train", arguments)
-        one, other = (load_file(max((run / "checkpoints").iterdir()) / "model.safetensors") for run in (whole, resumed))
+        one, other = (
+            load_file(max((run / "checkpoints").iterdir()) / "model.safetensors") for run in (whole, resumed)
+        )
         losses = [read_metrics(run)["losses"] for run in (whole, resumed)]
         return {
             "model": model,
@@ -143,7 +145,11 @@ class Bench:
 
         if find_spec(PACKAGES[name]) is None:
             raise StageError(f"{PACKAGES[name]} is not installed: pip install 'ucurve[bench]'")
-        run, pairs, own = self.run_folder(self.middle, "whole"), self.work / "pairs.parquet", self.work / "ours.npy"
+        run, pairs, own = (
+            self.run_folder(self.middle, "whole"),
+            self.work / "pairs.parquet",
+            self.work / "ours.npy",
+        )
         given = self.given.pairs
         table = load_benchmark(given.name, given.parent) if given else load_benchmark("demo")
         table = table.head(self.given.most_pairs)
@@ -168,7 +174,11 @@ class Bench:
 
         path, vocabulary = self.work / "text.txt", self.given.vocabulary
         characters = self.given.steps * self.given.sequences * (self.given.length + 2)
-        blocks = ((0x4E00, 0x9FF0), (0x3400, 0x4DB0), (0x20000, 0x2A6D0))  # without surrogates, which no file can hold
+        blocks = (
+            (0x4E00, 0x9FF0),
+            (0x3400, 0x4DB0),
+            (0x20000, 0x2A6D0),
+        )  # without surrogates, which no file can hold
         kinds = [chr(code) for first, end in blocks for code in range(first, end)]
         ranks = vocabulary ** np.random.default_rng(0).random((characters // 64 + 2, 64))
         text = "\n".join("".join(kinds[int(rank)] for rank in line) for line in ranks - 1)
@@ -216,7 +226,12 @@ class StageError(Exception):
 def run_quietly(command: Sequence[str], variables: dict[str, str]) -> None:
     """Run a command whose output is only shown when it fails, and end it with all it started when it takes too long."""
     with subprocess.Popen(
-        command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        command,
+        env=variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
     ) as process:
         try:
             said, _ = process.communicate(timeout=LONGEST)
@@ -226,7 +241,9 @@ def run_quietly(command: Sequence[str], variables: dict[str, str]) -> None:
                 raise StageError(f"took longer than {LONGEST / 60:.1f} minutes") from error
             raise
     if process.returncode:
-        errors = [line for line in said.splitlines() if line.startswith(("error:", "ImportError", "ModuleNotFound"))]
+        errors = [
+            line for line in said.splitlines() if line.startswith(("error:", "ImportError", "ModuleNotFound"))
+        ]
         raise StageError(errors[0] if errors else f"ended with {process.returncode}:\n{said[-2000:]}")
 
 
@@ -241,7 +258,9 @@ def variables_of(device: str, all_devices: bool = False) -> dict[str, str]:
 
     if device == "cpu":
         return environment(CUDA_VISIBLE_DEVICES="")
-    one = {} if all_devices else {"CUDA_VISIBLE_DEVICES": os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]}
+    one = (
+        {} if all_devices else {"CUDA_VISIBLE_DEVICES": os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]}
+    )
     return environment(**one)
 
 
@@ -394,7 +413,9 @@ def run_stages(bench: Bench, names: Sequence[str]) -> bool:
     there = {name: file for name in stages if (file := folder / f"{name}.json").exists()}
     results = {name: json.loads(file.read_text()) for name, file in there.items()}
     batch = {key: getattr(bench.given, key) for key in ("sequences", "length", "steps")}
-    (Path(bench.given.out) / "gpu.json").write_text(json.dumps({"batch": batch, "stages": results}, indent=2) + "\n")
+    (Path(bench.given.out) / "gpu.json").write_text(
+        json.dumps({"batch": batch, "stages": results}, indent=2) + "\n"
+    )
     (Path(bench.given.out) / "gpu.md").write_text(format_tables(bench, results), "utf-8")
     return all(results[name]["state"] == "run" for name in names)
 
@@ -407,7 +428,9 @@ def format_tables(bench: Bench, results: dict[str, Facts]) -> str:
         f"{machine.get('device', 'unknown device')}; {given.steps} steps of {given.sequences} x {given.length} tokens.",
         "",
     ]
-    lines += ["| model | precision | by | processes | tokens/s | share of the peak | memory, MB | losses differ by |"]
+    lines += [
+        "| model | precision | by | processes | tokens/s | share of the peak | memory, MB | losses differ by |"
+    ]
     lines += ["|---|---|---|---|---|---|---|---|"]
     for model in given.models:
         own = facts.get(f"train-{model}-ours")
@@ -424,13 +447,24 @@ def format_tables(bench: Bench, results: dict[str, Facts]) -> str:
             speed = f"{score['pairs_per_second']:,.0f} | {score['memory_mb']:,.0f} | {score['other_decisions']}"
             lines.append(f"| {name} | {score['model']} | {score['dtype']} | {score['pairs']:,} | {speed} |")
     if profile := facts.get("profile"):
-        lines += ["", f"A step of {profile['model']} takes {profile['milliseconds']:.1f} ms in these operations:", ""]
+        lines += [
+            "",
+            f"A step of {profile['model']} takes {profile['milliseconds']:.1f} ms in these operations:",
+            "",
+        ]
         lines += ["| operation | share | calls |", "|---|---|---|"]
-        lines += [f"| `{row['name'][:80]}` | {row['share']:.1%} | {row['calls']} |" for row in profile["operations"]]
+        lines += [
+            f"| `{row['name'][:80]}` | {row['share']:.1%} | {row['calls']} |" for row in profile["operations"]
+        ]
     if resumed := facts.get("resumed"):
-        stopped = "was stopped by SIGTERM and resumed" if resumed["interrupted"] else "ENDED BEFORE IT COULD BE STOPPED"
+        stopped = (
+            "was stopped by SIGTERM and resumed" if resumed["interrupted"] else "ENDED BEFORE IT COULD BE STOPPED"
+        )
         apart = f"{resumed['weights_differ_by']:.1e} in a weight and {resumed['losses_differ_by']:.1e} in a loss"
-        lines += ["", f"A run of {resumed['model']} that {stopped} differs from one that was not by at most {apart}."]
+        lines += [
+            "",
+            f"A run of {resumed['model']} that {stopped} differs from one that was not by at most {apart}.",
+        ]
     lines += ["", "| stage | | seconds |", "|---|---|---|"]
     for name, result in results.items():
         said = result["state"] if result["state"] == "run" else f"failed: {result['message'].splitlines()[0]}"

@@ -20,7 +20,14 @@ from measurements.processes import peak
 from ucurve.eval.benchmarks.load import load_benchmark
 from ucurve.eval.benchmarks.registry import expand_benchmarks, find_card
 
-COLUMNS = ("sen", "wrong_sen", "phenomenon", "feature_vals", "distance", *(f"more_{number}" for number in range(10)))
+COLUMNS = (
+    "sen",
+    "wrong_sen",
+    "phenomenon",
+    "feature_vals",
+    "distance",
+    *(f"more_{number}" for number in range(10)),
+)
 WORDS = 12  # of a sentence
 
 
@@ -60,7 +67,9 @@ def main() -> None:
         tables = [load_benchmark(card, Path(name)) for card in cards]
         seconds = time.perf_counter() - began
     total = sum(map(len, tables))
-    print(f"{arguments.family}: {total:,} pairs of {len(tables)} languages, {seconds:.1f} s, {peak():.0f} MB at most")
+    print(
+        f"{arguments.family}: {total:,} pairs of {len(tables)} languages, {seconds:.1f} s, {peak():.0f} MB at most"
+    )
 
 
 if __name__ == "__main__":

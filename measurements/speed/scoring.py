@@ -101,7 +101,13 @@ def _texts(table: "pd.DataFrame") -> list[str]:
 
 
 def work(
-    scorer: str, model: Path, pairs: Path, out: Path, threads: int, device: "Device" = "cpu", dtype: "Dtype" = "float32"
+    scorer: str,
+    model: Path,
+    pairs: Path,
+    out: Path,
+    threads: int,
+    device: "Device" = "cpu",
+    dtype: "Dtype" = "float32",
 ) -> None:
     """Time one scorer in this process and write seconds, memory and scores."""
     import pandas as pd
@@ -191,7 +197,8 @@ def compare(arguments: argparse.Namespace, folder: Path) -> None:
 def report(count: int, taken: dict[str, list[dict[str, float]]], scores: dict[str, Scores]) -> None:
     """Print medians, ratios, memory and how far the scores lie apart."""
     medians = {
-        name: {key: statistics.median(facts[key] for facts in each) for key in each[0]} for name, each in taken.items()
+        name: {key: statistics.median(facts[key] for facts in each) for key in each[0]}
+        for name, each in taken.items()
     }
     mine, own = medians["ours"], scores["ours"]
     print(f"\n{count:,} pairs; medians of {len(taken['ours'])} rounds")

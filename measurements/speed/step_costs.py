@@ -16,7 +16,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 FLOPS = {"bfloat16": 0.75 * 989e12, "float32": 0.75 * 67e12}  # products reach three quarters of the data sheet
 BYTES = 0.8 * 3.35e12  # a second, of the memory
-KERNEL, LAUNCH = 1.5e-6, 6e-6  # seconds: what each kernel takes at least, and what starting it takes the processor
+KERNEL, LAUNCH = (
+    1.5e-6,
+    6e-6,
+)  # seconds: what each kernel takes at least, and what starting it takes the processor
 PEAK = 989e12
 TOKENS = 256 * 64
 

@@ -70,7 +70,9 @@ def measure(folder: Path, model: Path, pairs: Path, rounds: int) -> None:
     written = statistics.median(writing)
     (described,) = sentences_path(folder, job.benchmark, "x").parent.glob("sentences-*")
     size = token_path(path).stat().st_size
-    print(f"{len(table):,} pairs, {len(sentences.texts):,} distinct sentences, {tokens:,} tokens; {rounds} rounds")
+    print(
+        f"{len(table):,} pairs, {len(sentences.texts):,} distinct sentences, {tokens:,} tokens; {rounds} rounds"
+    )
     print(f"processor time: without tokens {medians[0]:.3f} s, with tokens {medians[1]:.3f} s")
     print(f"median ratio {statistics.median(ratios):.3f}, from {min(ratios):.3f} to {max(ratios):.3f}")
     print(f"writing them alone {written:.3f} s, {written / medians[0]:.1%} of it; the first time {once:.3f} s")

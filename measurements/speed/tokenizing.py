@@ -74,7 +74,9 @@ def work(kind: str, corpus: Path, folder: Path, processes: int, out: Path) -> No
     start = time.perf_counter()
     store = build_token_store(Corpus(settings), tokenizer, folder / f"cache-{corpus.name}", processes)
     peaks = [resource.getrusage(who).ru_maxrss / 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    out.write_text(json.dumps({"tokens": store.length, "seconds": time.perf_counter() - start, "peak": max(peaks)}))
+    out.write_text(
+        json.dumps({"tokens": store.length, "seconds": time.perf_counter() - start, "peak": max(peaks)})
+    )
 
 
 def run(kind: str, corpus: Path, folder: Path, processes: int) -> dict[str, Any]:

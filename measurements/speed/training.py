@@ -244,19 +244,26 @@ def compare(arguments: argparse.Namespace, folder: Path) -> bool:
     return all(agree)
 
 
-def report(model: str, arguments: argparse.Namespace, best: float, taken: dict[str, list[dict[str, Any]]]) -> bool:
+def report(
+    model: str, arguments: argparse.Namespace, best: float, taken: dict[str, list[dict[str, Any]]]
+) -> bool:
     """Print medians, ratios, memory and how far the losses lie apart; tell whether they agree."""
     tokens = SEQUENCES * LENGTH
     flops = _design(model).count_flops(arguments.vocabulary, LENGTH, tokens)
     seconds, processor = (
-        {name: statistics.median([value for facts in each for value in facts[key]]) for name, each in taken.items()}
+        {
+            name: statistics.median([value for facts in each for value in facts[key]])
+            for name, each in taken.items()
+        }
         for key in ("seconds", "processor")
     )
     memory = {name: statistics.median([facts["peak"] for facts in each]) for name, each in taken.items()}
     first = {name: each[0]["losses"][:COMPARED] for name, each in taken.items()}
     apart = {name: max(abs(a - b) for a, b in zip(first["ours"], first[name], strict=True)) for name in first}
     print(f"\n{model}, vocabulary {arguments.vocabulary:,}, {arguments.threads} threads; medians")
-    print(f"product of {PRODUCT} x {PRODUCT} matrices: {best / 1e9:.0f} GFLOP/s; a step is {flops / 1e9:.1f} GFLOP")
+    print(
+        f"product of {PRODUCT} x {PRODUCT} matrices: {best / 1e9:.0f} GFLOP/s; a step is {flops / 1e9:.1f} GFLOP"
+    )
     print(
         "          tokens/s  ours is  by processor time  of the peak  peak MB  of it training  ours takes  "
         "losses differ by at most"

@@ -35,7 +35,10 @@ def main() -> None:
     runs = make_study(options)
     shutil.rmtree(options.folder / "cache" / "workbench", ignore_errors=True)
     with started_server(options.folder) as (server, address):
-        report("the first view ever, by phenomenon: the scores are copied", [timed(lambda: view(address), server.pid)])
+        report(
+            "the first view ever, by phenomenon: the scores are copied",
+            [timed(lambda: view(address), server.pid)],
+        )
     with started_server(options.folder) as (server, address):
         report("the first view after another start", [timed(lambda: view(address), server.pid)])
         report("the same view again", [timed(lambda: view(address), server.pid) for _ in range(options.times)])
@@ -47,10 +50,16 @@ def main() -> None:
             "the same, pairs of equal length": lambda place: ask(
                 address, linking=f"slln_lp:{alphas[place]}", split="equal"
             ),
-            "curves by phenomenon": lambda place: ask(address, linking=f"slln_lp:{alphas[place]}", by="phenomenon"),
-            "curves by paradigm (118)": lambda place: ask(address, linking=f"slln_lp:{alphas[place]}", by="paradigm"),
+            "curves by phenomenon": lambda place: ask(
+                address, linking=f"slln_lp:{alphas[place]}", by="phenomenon"
+            ),
+            "curves by paradigm (118)": lambda place: ask(
+                address, linking=f"slln_lp:{alphas[place]}", by="paradigm"
+            ),
             "whether a run went on, which is asked every four seconds": lambda _: ask(address, "changes"),
-            "pairs of one paradigm at a checkpoint": lambda place: ask_pairs(address, runs, place, paradigm(place)),
+            "pairs of one paradigm at a checkpoint": lambda place: ask_pairs(
+                address, runs, place, paradigm(place)
+            ),
             "pairs of all paradigms at a checkpoint": lambda place: ask_pairs(address, runs, place, None),
         }
         for what, request in each.items():

@@ -104,7 +104,9 @@ def main() -> None:
     if options.pairs:
         pairs = subset_pairs(pairs, options.pairs)
     print(f"{len(pairs):,} pairs")
-    print(f"{'run':<36}{'seen':>8}{'1 in':>8}{'start':>9}{'newline':>9}{'differ %':>9}{'LP start':>9}{'newline':>9}")
+    print(
+        f"{'run':<36}{'seen':>8}{'1 in':>8}{'start':>9}{'newline':>9}{'differ %':>9}{'LP start':>9}{'newline':>9}"
+    )
     for run in options.runs:
         print(measure(run, [*pairs["good"], *pairs["bad"]]), flush=True)
 

@@ -87,7 +87,9 @@ def _draw_loss(overall: pd.DataFrame) -> Drawing:
     def draw(axes: Axes, rows: pd.DataFrame, axis: TokenAxis) -> None:
         for name, style in styles.items():
             line = rows[rows["line"] == name]
-            axes.plot(axis.places(line["tokens"]), line["bits_per_byte"], color=style.color, linestyle=style.dashes)
+            axes.plot(
+                axis.places(line["tokens"]), line["bits_per_byte"], color=style.color, linestyle=style.dashes
+            )
         axes.set_ylim(bits.min() - 0.1, bits.max() + 0.1)
 
     label = f"{str(overall['loss'].iloc[0]).capitalize()} loss (bits per byte)"

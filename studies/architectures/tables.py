@@ -9,7 +9,15 @@ import pandas as pd
 from ucurve.analysis.curves.mean import interpolate_run
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores, Study
-from ucurve.analysis.lines.table import FLOPS, LOSS, TOKENS, Levels, equal_in_flops, equal_in_loss, equal_in_tokens
+from ucurve.analysis.lines.table import (
+    FLOPS,
+    LOSS,
+    TOKENS,
+    Levels,
+    equal_in_flops,
+    equal_in_loss,
+    equal_in_tokens,
+)
 from ucurve.analysis.scaling.section import checkpoint_bits
 from ucurve.errors import UserError
 from ucurve.eval.store.tables import ACCURACY
@@ -112,7 +120,9 @@ def _machines(runs: Sequence[Run]) -> str:
     for run in runs:
         hardware = run.facts.hardware if run.facts else {}
         accelerators = hardware.get("accelerators")
-        names |= set(accelerators) if isinstance(accelerators, list) and accelerators else {str(hardware["processor"])}
+        names |= (
+            set(accelerators) if isinstance(accelerators, list) and accelerators else {str(hardware["processor"])}
+        )
     return ", ".join(sorted(names))
 
 

@@ -58,7 +58,9 @@ def draw_named_runs(tables: Mapping[str, pd.DataFrame]) -> Drawing:
         color = styles[line].color
         for _, run in rows.groupby("run"):
             axes.plot(axis.places(run["tokens"]), run["accuracy"], color=color, linewidth=0.5, alpha=0.6)
-        mean = smoothed[(smoothed["line"] == line) & (smoothed["phenomenon"] == phenomenon) & (smoothed["tokens"] > 0)]
+        mean = smoothed[
+            (smoothed["line"] == line) & (smoothed["phenomenon"] == phenomenon) & (smoothed["tokens"] > 0)
+        ]
         axes.plot(axis.places(mean["tokens"]), mean["smoothed"], color=color, linewidth=1.6)
 
     across = min(len(lines), 4)

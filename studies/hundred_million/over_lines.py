@@ -68,5 +68,14 @@ def _mean_of_lines(lines: Sequence[Array], tokens: Array, items: int) -> Curve:
     nothing = np.zeros((len(tokens), len(tokens)))
     mean = np.mean([own.mean(axis=0) for own in lines], axis=0)
     return without_pair_error(
-        Curve(tokens, mean, 1 + freedom, items, nothing, weight * apart.T @ apart / freedom, nothing, item_freedom=1.0)
+        Curve(
+            tokens,
+            mean,
+            1 + freedom,
+            items,
+            nothing,
+            weight * apart.T @ apart / freedom,
+            nothing,
+            item_freedom=1.0,
+        )
     )

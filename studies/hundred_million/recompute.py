@@ -95,7 +95,9 @@ class Line:
         return np.asarray(self.accuracies(chosen, linking).mean(axis=0)[self.trained])
 
 
-def read_lines(folders: Iterable[Path], benchmark: str, linkings: Sequence[str]) -> tuple[pd.DataFrame, list[Line]]:
+def read_lines(
+    folders: Iterable[Path], benchmark: str, linkings: Sequence[str]
+) -> tuple[pd.DataFrame, list[Line]]:
     """Read the pairs whose sentences differ, and the runs of each size with each tokenizer."""
     lines: dict[tuple[str, str], list[Path]] = {}
     for folder in folders:
@@ -103,7 +105,9 @@ def read_lines(folders: Iterable[Path], benchmark: str, linkings: Sequence[str])
         lines.setdefault((facts["model"], facts["tokenizer"]), []).append(folder)
     first = next(iter(lines.values()))[0]
     pairs = pd.read_parquet(first / "eval" / benchmark / "pairs.parquet")
-    pairs = pairs[pairs["good"] != pairs["bad"]].astype({"phenomenon": str, "paradigm": str}).reset_index(drop=True)
+    pairs = (
+        pairs[pairs["good"] != pairs["bad"]].astype({"phenomenon": str, "paradigm": str}).reset_index(drop=True)
+    )
     return pairs, [_read_line(own, benchmark, linkings, pairs) for own in lines.values()]
 
 
@@ -115,7 +119,8 @@ def _read_line(folders: list[Path], benchmark: str, linkings: Sequence[str], pai
     steps = np.array(sorted(set.intersection(*(set(of_run) for of_run in tables))))
     tokens_of = dict(zip(losses[0]["step"], losses[0]["tokens"], strict=True)) | {0: 0}
     credits_ = {
-        name: np.array([[credit_of(of_run[step], name) for step in steps] for of_run in tables]) for name in linkings
+        name: np.array([[credit_of(of_run[step], name) for step in steps] for of_run in tables])
+        for name in linkings
     }
     return Line(
         f"{facts['model']} {facts['tokenizer']}", facts["model"], facts["tokenizer"],
@@ -292,7 +297,13 @@ def of_smoothed(line: Line, phenomenon: str, chosen: Mask) -> Iterator[Row]:
     """Smooth the mean over runs; step 0 has no place on the log axis."""
     tokens, mean = line.tokens[line.trained], line.mean(chosen)
     for accuracy in line.accuracies(chosen).mean(axis=0)[~line.trained]:
-        yield {"line": line.name, "phenomenon": phenomenon, "tokens": 0.0, "accuracy": accuracy, "smoothed": np.nan}
+        yield {
+            "line": line.name,
+            "phenomenon": phenomenon,
+            "tokens": 0.0,
+            "accuracy": accuracy,
+            "smoothed": np.nan,
+        }
     for at, accuracy, value in zip(tokens, mean, smooth(tokens, mean), strict=True):
         yield {"line": line.name, "phenomenon": phenomenon, "tokens": at, "accuracy": accuracy, "smoothed": value}
 
@@ -388,7 +399,10 @@ def with_intervals(table: pd.DataFrame, keys: Sequence[str], name: str) -> pd.Da
     """Put the mean of the seeds in each row in their place, with its moderated interval."""
     cells = moderated(table, keys)
     bounds = pd.DataFrame(
-        [seed_variances.weigh([cells[key]], [1.0]) for key in table[list(keys)].itertuples(index=False, name=None)]
+        [
+            seed_variances.weigh([cells[key]], [1.0])
+            for key in table[list(keys)].itertuples(index=False, name=None)
+        ]
     )
     return table.drop(columns=[_SEEDS, _CURVE]).assign(
         **{name: bounds["value"], f"{name}_low": bounds["low"], f"{name}_high": bounds["high"], "p": bounds["p"]}
@@ -409,7 +423,9 @@ def differences(read: pd.DataFrame) -> pd.DataFrame:
 
 def with_holm(table: pd.DataFrame, family: list[pd.Series]) -> pd.DataFrame:
     """Adjust the p values of each family."""
-    return table.assign(p_holm=table.dropna(subset="p").groupby(family)["p"].transform(lambda p: holm(p.to_numpy())))
+    return table.assign(
+        p_holm=table.dropna(subset="p").groupby(family)["p"].transform(lambda p: holm(p.to_numpy()))
+    )
 
 
 BY_LINE = {"runs": of_runs, "held_out": of_held_out, "held_out_changes": of_held_out_changes}
@@ -443,7 +459,9 @@ def recompute(pairs: pd.DataFrame, lines: Sequence[Line]) -> dict[str, pd.DataFr
     parts |= {name: (pairs["phenomenon"] == name).to_numpy() for name in pairs["phenomenon"].unique()}
     tables = {name: [row for line in lines for row in make(line)] for name, make in BY_LINE.items()}
     for name, of_part in BY_PHENOMENON.items():
-        tables[name] = [row for line in lines for part, chosen in parts.items() for row in of_part(line, part, chosen)]
+        tables[name] = [
+            row for line in lines for part, chosen in parts.items() for row in of_part(line, part, chosen)
+        ]
     tables["paradigms"] = [row for line in lines for row in of_paradigms(line, pairs)]
     found = {name: pd.DataFrame(rows) for name, rows in tables.items()}
     changes = with_intervals(found["last_decade"], KEYS["last_decade"], "change")
@@ -468,10 +486,14 @@ def test_again(pairs: pd.DataFrame, lines: Sequence[Line]) -> Tested:
     of_lines, of_runs, turns, bands, found = [], [], [], list[Row](), pd.DataFrame()
     for linking in lines[0].credits:
         curves = testable(
-            curve for line in lines for curve in scored_curves(line.name, pairs, line.tokens, line.credits[linking])
+            curve
+            for line in lines
+            for curve in scored_curves(line.name, pairs, line.tokens, line.credits[linking])
         )
         single = alone(curves).assign(linking=linking)
-        of_lines.append(classify(curves).join(dips_of_runs(single), on=["line", "phenomenon"]).assign(linking=linking))
+        of_lines.append(
+            classify(curves).join(dips_of_runs(single), on=["line", "phenomenon"]).assign(linking=linking)
+        )
         of_runs.append(single)
         turns.append(intervals(curves).assign(linking=linking))
         if linking == SHOWN:
@@ -554,7 +576,9 @@ def main() -> None:
     arguments = parser.parse_args()
     data = arguments.docs / "data" / "hundred_million"
     stored = {path.stem: pd.read_csv(path, keep_default_na=False, na_values=[""]) for path in data.glob("*.csv")}
-    folders = [path for pattern in map(Path, arguments.runs) for path in sorted(pattern.parent.glob(pattern.name))]
+    folders = [
+        path for pattern in map(Path, arguments.runs) for path in sorted(pattern.parent.glob(pattern.name))
+    ]
     scored = [path for path in folders if (path / "eval" / arguments.benchmark).is_dir()]
     if not scored:
         parser.error(f"--runs={' '.join(arguments.runs)}: no run folder with scores of {arguments.benchmark}")
@@ -586,7 +610,11 @@ def compare_tests(
 
 
 def compare_ngrams(
-    pairs: pd.DataFrame, lines: Sequence[Line], stored: dict[str, pd.DataFrame], tested: Tested, comparison: Comparison
+    pairs: pd.DataFrame,
+    lines: Sequence[Line],
+    stored: dict[str, pd.DataFrame],
+    tested: Tested,
+    comparison: Comparison,
 ) -> None:
     """Compare the models with n-gram models again, and what these account for of dips."""
     if not lines:

@@ -42,7 +42,9 @@ def kappa(one: Right, other: Right) -> float:
 def compare(run: Path, same: Path, others: list[Path], benchmark: str) -> pd.DataFrame:
     """Return a row for each checkpoint that all runs are scored at."""
     runs = [run, same, *others]
-    scored = [{path.stem for path in (one / "eval" / benchmark / "sentence").glob("step*.parquet")} for one in runs]
+    scored = [
+        {path.stem for path in (one / "eval" / benchmark / "sentence").glob("step*.parquet")} for one in runs
+    ]
     phenomena = pd.read_parquet(run / "eval" / benchmark / "pairs.parquet")["phenomenon"]
     rows = []
     for name in sorted(set.intersection(*scored)):
@@ -66,7 +68,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", type=Path, required=True, help="the run to compare")
     parser.add_argument("--same", type=Path, required=True, help="a run of the same seed")
-    parser.add_argument("--others", type=Path, required=True, nargs="+", help="runs of other seeds, trained as --same")
+    parser.add_argument(
+        "--others", type=Path, required=True, nargs="+", help="runs of other seeds, trained as --same"
+    )
     parser.add_argument("--docs", type=Path, default=Path("docs"), help="folder with data/hundred_million/")
     parser.add_argument("--benchmark", default="zhoblimp")
     arguments = parser.parse_args()

@@ -40,7 +40,9 @@ def study_tables(study: Study) -> dict[str, pd.DataFrame]:
     scored = study.benchmarks()[0]
     of_run = line_names(study.runs)
     of_line = {run.line: of_run[run.label] for run in study.runs}
-    bits = checkpoint_bits(study.metrics, study.held_out, study.runs).assign(line=lambda rows: rows["run"].map(of_run))
+    bits = checkpoint_bits(study.metrics, study.held_out, study.runs).assign(
+        line=lambda rows: rows["run"].map(of_run)
+    )
     if without := sorted(labels - set(bits["run"].astype(str))):
         raise UserError(f"no loss at a checkpoint is known of {', '.join(without)}: leave such runs out")
     found = under_each_linking(scored, of_line)
@@ -77,7 +79,9 @@ def line_names(runs: Sequence[Run]) -> dict[str, str]:
     }
     lines = {(run.line, names[run.label]) for run in runs}
     if len(lines) > len({name for _, name in lines}):
-        raise UserError("two lines of runs have the same size and tokenizer: give one budget and one corpus at a time")
+        raise UserError(
+            "two lines of runs have the same size and tokenizer: give one budget and one corpus at a time"
+        )
     return names
 
 
@@ -126,7 +130,9 @@ def linking_curves(scored: BenchmarkScores, of_run: dict[str, str]) -> pd.DataFr
     table = rows[chosen].astype({"run": str, "phenomenon": str, "linking": str})
     table = table.assign(line=table["run"].map(of_run))
     keys = ["line", "phenomenon", "linking", "step", "tokens"]
-    means = table.groupby(keys, as_index=False, sort=False).agg(runs=("run", "nunique"), accuracy=("accuracy", "mean"))
+    means = table.groupby(keys, as_index=False, sort=False).agg(
+        runs=("run", "nunique"), accuracy=("accuracy", "mean")
+    )
     return order_by_linking(means, "line", after=("phenomenon", "step"))
 
 

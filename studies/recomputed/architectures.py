@@ -64,7 +64,9 @@ def settings(curves: pd.DataFrame, at: pd.DataFrame) -> dict[Hashable, seed_vari
             each = []
             for run, tokens in zip(own["run"], own["tokens"], strict=True):
                 curve = of_run[run, key[2]]
-                each.append(seed_variances.of_curve(curve["tokens"].to_numpy(), curve["accuracy"].to_numpy(), tokens))
+                each.append(
+                    seed_variances.of_curve(curve["tokens"].to_numpy(), curve["accuracy"].to_numpy(), tokens)
+                )
             courses[key] = np.mean(each, axis=0).tolist()
         found |= seed_variances.read(seeds, courses)
     return found
@@ -80,7 +82,9 @@ def at_equal(at: pd.DataFrame, cells: dict[Hashable, seed_variances.Setting]) ->
 def differences(page: pd.DataFrame, cells: dict[Hashable, seed_variances.Setting]) -> pd.DataFrame:
     """Compare the pairs of lines of the page."""
     sides = [[cells[*key, name] for name in str(of).split(" - ")] for *key, of in _keys(page, [*_AT, "of"])]
-    found = pd.DataFrame([seed_variances.weigh(two, [1, -1]) for two in sides]).rename(columns={"value": "difference"})
+    found = pd.DataFrame([seed_variances.weigh(two, [1, -1]) for two in sides]).rename(
+        columns={"value": "difference"}
+    )
     table = pd.concat([page[[*_AT, "of"]].reset_index(drop=True), found], axis=1)
     return with_holm(table, [table["equal_in"], table["phenomenon"] == "all"])
 
@@ -110,13 +114,20 @@ def time_ratios(curves: pd.DataFrame) -> pd.DataFrame:
     cells: dict[Hashable, seed_variances.Setting] = {}
     for is_all in (True, False):
         own = {key: seeds for key, seeds in times.items() if (key[0] == "all") == is_all}
-        cells |= seed_variances.read({key: seeds if np.isfinite(seeds).all() else [] for key, seeds in own.items()})
+        cells |= seed_variances.read(
+            {key: seeds if np.isfinite(seeds).all() else [] for key, seeds in own.items()}
+        )
     table = pd.DataFrame([_ratio(*key, level, times, cells) for key, level in levels.items()])
     return with_holm(table, [table["phenomenon"] == "all"])
 
 
 def _ratio(
-    phenomenon: str, line: str, other: str, level: float, times: Times, cells: dict[Hashable, seed_variances.Setting]
+    phenomenon: str,
+    line: str,
+    other: str,
+    level: float,
+    times: Times,
+    cells: dict[Hashable, seed_variances.Setting],
 ) -> dict[str, object]:
     """Compare two lines by the times of their runs, and count the runs that pass the level."""
     two = [(phenomenon, line, other, one) for one in (line, other)]
@@ -221,7 +232,9 @@ def _told(value: Array, error: Array, tokens: Array, largest: Array) -> dict[str
 def _stretches(tokens: Array, holds: npt.NDArray[np.bool_]) -> str:
     """Name the stretches of checkpoints at which something holds, as the page does."""
     ends = np.flatnonzero(np.diff(np.concatenate([[False], holds, [False]]).astype(int)))
-    spans = [(_count(tokens[first]), _count(tokens[after - 1])) for first, after in zip(*[iter(ends)] * 2, strict=True)]
+    spans = [
+        (_count(tokens[first]), _count(tokens[after - 1])) for first, after in zip(*[iter(ends)] * 2, strict=True)
+    ]
     return ", ".join(f"from {first} to {last}" if first != last else f"at {first}" for first, last in spans)
 
 
@@ -273,7 +286,9 @@ def main() -> None:
     comparison.tables("differences", differences(page["differences"], cells), page["differences"], [*_AT, "of"])
     comparison.tables("time_ratios", time_ratios(causal), page["time_ratios"], ["phenomenon", "line", "other"])
     comparison.tables("along", _as_on_page(along(causal), page["along"]), page["along"], ["phenomenon", "of"])
-    comparison.end({name: page[name] for name in ("runs_at_equal", "at_equal", "differences", "time_ratios", "along")})
+    comparison.end(
+        {name: page[name] for name in ("runs_at_equal", "at_equal", "differences", "time_ratios", "along")}
+    )
 
 
 if __name__ == "__main__":

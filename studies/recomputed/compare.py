@@ -45,7 +45,9 @@ class Comparison:
         of the page that are not found again are differences; so are rows that the page lacks.
         """
         keyed = [_with_keys(table, keys) for table in (page, again)]
-        both = keyed[0].merge(keyed[1], how="outer", on="key", suffixes=("", "_again"), indicator=True, validate="1:1")
+        both = keyed[0].merge(
+            keyed[1], how="outer", on="key", suffixes=("", "_again"), indicator=True, validate="1:1"
+        )
         sides = Counter(both["_merge"].astype(str))
         both = both[both["_merge"] == "both"]
         missing = sides["left_only"] + sides["right_only"]
@@ -55,7 +57,9 @@ class Comparison:
             agree = self._agree(both, column)
             differ += int((~agree).sum())
             for row in both[~agree].head(_MOST_PRINTED).to_dict("records"):
-                sys.stdout.write(f"  {name}, {column} of {row['key']}: {row[column]} and {row[f'{column}_again']}\n")
+                sys.stdout.write(
+                    f"  {name}, {column} of {row['key']}: {row[column]} and {row[f'{column}_again']}\n"
+                )
         self.add(name, [*keys, *columns], len(both) * len(columns), differ)
         sys.stdout.write(
             f"{name}: {len(both)} rows ({', '.join(map(str, columns))}), {differ} differ"

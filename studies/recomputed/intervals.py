@@ -40,7 +40,9 @@ def around(level: float) -> tuple[float, float]:
     return max(0.0, level - apart), min(1.0, level + apart)
 
 
-def range_of(name: str, drawn: Array, level: float, number_of: Callable[[float], float] = float) -> dict[str, float]:
+def range_of(
+    name: str, drawn: Array, level: float, number_of: Callable[[float], float] = float
+) -> dict[str, float]:
     """Return a number that is made of a quantile, and the least and the most that other draws make of it."""
     low, middle, high = (
         number_of(float(one)) for one in np.quantile(drawn, [around(level)[0], level, around(level)[1]])
@@ -128,7 +130,9 @@ def of_bands(curves: Sequence[Scored]) -> list[Row]:
 def _variances(curve: Scored, error: Error) -> tuple[Array, Array, Array]:
     """Return the variance of each smoothed checkpoint over pairs, over seeds, and the part that both have."""
     weights = smoothing(curve.tokens)
-    pairs, seeds, rest = (np.diag(weights @ one @ weights.T).clip(0) for one in (error.pairs, error.seeds, error.rest))
+    pairs, seeds, rest = (
+        np.diag(weights @ one @ weights.T).clip(0) for one in (error.pairs, error.seeds, error.rest)
+    )
     return pairs, np.maximum(seeds, 1 / (2 * error.items**2 * error.runs)), rest
 
 
@@ -137,7 +141,9 @@ def _goes_with(curve: Scored, smooth: Array) -> Array:
     height = smooth.clip(0, 1)
     steep = np.log(smoothing(curve.tokens) @ np.gradient(smooth, np.log10(curve.tokens)) ** 2 + 0.0009)
     ones = np.ones(len(smooth))
-    return np.stack([ones, np.log(height - height**2 + 0.01), steep, steep**2, ones * (curve.phenomenon == "all")], 1)
+    return np.stack(
+        [ones, np.log(height - height**2 + 0.01), steep, steep**2, ones * (curve.phenomenon == "all")], 1
+    )
 
 
 def _expected(settings: Sequence[tuple[Array, int, Array]]) -> tuple[float, list[Array]]:
@@ -156,17 +162,25 @@ def _expected(settings: Sequence[tuple[Array, int, Array]]) -> tuple[float, list
 
 
 def _of_band(
-    curve: Scored, error: Error, smooth: Array, parts: tuple[Array, Array, Array], expected: Array | None, prior: float
+    curve: Scored,
+    error: Error,
+    smooth: Array,
+    parts: tuple[Array, Array, Array],
+    expected: Array | None,
+    prior: float,
 ) -> Iterator[Row]:
     pairs, seeds, rest = parts
     freedom_of_seeds = error.runs - 1 + prior
     seeds = (
-        np.zeros(len(pairs)) if expected is None else (prior * expected + (error.runs - 1) * seeds) / freedom_of_seeds
+        np.zeros(len(pairs))
+        if expected is None
+        else (prior * expected + (error.runs - 1) * seeds) / freedom_of_seeds
     )
     logs = np.log10(curve.tokens)
     distance = abs(np.subtract.outer(logs, logs))
     own, most = (
-        np.array([values[near].max() for near in distance <= 0.35 + 1e-9]) for values in ((seeds - rest).clip(0), seeds)
+        np.array([values[near].max() for near in distance <= 0.35 + 1e-9])
+        for values in ((seeds - rest).clip(0), seeds)
     )
     variance = pairs + own
     freedom = variance**2 / (pairs**2 / error.freedom + most**2 / max(1, freedom_of_seeds))

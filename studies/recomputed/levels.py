@@ -57,7 +57,9 @@ def _ps_below(ends: Array, curve: Scored) -> tuple[float, float]:
     effective = sizes.sum() ** 2 / (sizes**2).sum()
     stratum_of = strata_of(curve.paradigms, curve.clusters)
     strata = stratum_of[curve.clusters]
-    of_pairs = float((deviations_of(ends.mean(axis=0)[None], strata, curve.clusters) ** 2).sum()) + 1 / (2 * items**2)
+    of_pairs = float((deviations_of(ends.mean(axis=0)[None], strata, curve.clusters) ** 2).sum()) + 1 / (
+        2 * items**2
+    )
     within = float((deviations_of(ends, strata, curve.clusters) ** 2).sum()) / runs
     of_runs = float(ends.mean(axis=1).var(ddof=1)) / runs
     between = max(0.0, of_runs - (within - of_pairs) / (runs - 1))

@@ -65,7 +65,9 @@ def account(
     before, after = smoothing(tokens)[[start, bottom]] @ credits_.mean(axis=0)
     loss = before - after
     runs = range(len(credits_))
-    theirs = {place: [[beside(run, order, place) for run in runs] for order in ORDERS] for place in (start, bottom)}
+    theirs = {
+        place: [[beside(run, order, place) for run in runs] for order in ORDERS] for place in (start, bottom)
+    }
     wrong = 1 - np.mean(theirs[bottom], axis=1)
     where = {
         "runs": len(credits_), "items": len(loss), "start": tokens[start], "bottom": tokens[bottom],
@@ -126,7 +128,9 @@ def share_of(loss: Array, wrong: Array) -> float:
 def _named(table: pd.DataFrame) -> pd.DataFrame:
     """Add Holm's p over the orders, which orders account for the dip, and which is named, as far as draws tell."""
     for end in ("_least", "", "_most"):
-        table[f"p{end}"] = holm(table[[f"p_loss{end}", f"p_follows{end}"]].max(axis=1, skipna=False).to_numpy(float))
+        table[f"p{end}"] = holm(
+            table[[f"p_loss{end}", f"p_follows{end}"]].max(axis=1, skipna=False).to_numpy(float)
+        )
     is_large = (table["share"] >= LEAST_SHARE) & (table["fit"] >= LEAST_FIT)
     table["accounts"] = is_large & (table["p"] <= LEVEL)
     table["is_open"] = bool((is_large & (table["p_least"] <= LEVEL) & (table["p_most"] > LEVEL)).any())

@@ -32,7 +32,9 @@ def read(
     median = np.median(list(own.values())) if own else 0.0
     if len(several) >= 4 and median > 0:
         raised = {key: max(own[key], median / 4) for key in several}
-        logs = np.array([np.log(raised[key]) - digamma(freedom[key] / 2) + np.log(freedom[key] / 2) for key in several])
+        logs = np.array(
+            [np.log(raised[key]) - digamma(freedom[key] / 2) + np.log(freedom[key] / 2) for key in several]
+        )
         columns = [np.ones(len(several))]
         if curves is not None and len(several) >= 12:
             columns += list(np.log([curves[key] for key in several]).T)

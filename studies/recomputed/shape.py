@@ -297,7 +297,9 @@ def _rising(curve: Array, weights: Array) -> Array:
     first, last = np.triu_indices(size)
     means = np.full((size, size), np.inf)  # from the first to the last value
     means[first, last] = (sums[last + 1] - sums[first]) / (mass[last + 1] - mass[first])
-    least = np.array([means[:, at:].min(axis=1) for at in range(size)]).reshape(size, size)  # that end at or after it
+    least = np.array([means[:, at:].min(axis=1) for at in range(size)]).reshape(
+        size, size
+    )  # that end at or after it
     return np.array([least[at, : at + 1].max() for at in range(size)])
 
 
@@ -352,7 +354,9 @@ def shape_tests(tokens: Array, mean: Array, error: Error, wanted: Sequence[str] 
     return {**found, "flat": Estimate(float(student.sf(nearest, freedom)))}
 
 
-def _change_ps(changes: dict[str, float], functions: Array, covariance: Array, freedom: float) -> dict[str, Estimate]:
+def _change_ps(
+    changes: dict[str, float], functions: Array, covariance: Array, freedom: float
+) -> dict[str, Estimate]:
     """Compare the largest differences with those of draws of a curve that does not change, or with their bound."""
     bounds = {name: len(functions) * float(student.sf(largest, freedom)) for name, largest in changes.items()}
     found = {name: Estimate(bound) for name, bound in bounds.items() if bound <= 1 / (1 + DRAWS)}
@@ -438,7 +442,12 @@ class Scored:
 
 
 def scored_curves(
-    line: str, pairs: pd.DataFrame, tokens: Array, credits_: Array, column: str = "phenomenon", sizes: Ids | None = None
+    line: str,
+    pairs: pd.DataFrame,
+    tokens: Array,
+    credits_: Array,
+    column: str = "phenomenon",
+    sizes: Ids | None = None,
 ) -> Iterator[Scored]:
     """Yield the curve of all pairs of a line and that of each phenomenon, or of each paradigm; step 0 is left out."""
     edit = pd.Series(edits(pairs["good"].tolist(), pairs["bad"].tolist()), index=pairs.index)
@@ -469,7 +478,9 @@ def classify(
     errors = [one.error for one in curves]
     for scope in scopes:
         found = [
-            shape_tests(one.tokens, mean, in_scope(error, scope), wanted) if error.runs > 1 or scope == WIDEST else None
+            shape_tests(one.tokens, mean, in_scope(error, scope), wanted)
+            if error.runs > 1 or scope == WIDEST
+            else None
             for one, mean, error in zip(curves, means, errors, strict=True)
         ]
         if scope == WIDEST:
@@ -480,7 +491,9 @@ def classify(
                 if own and whole and error.knows_pairs else own
                 for own, whole, error in zip(found, widest, errors, strict=True)
             ]  # fmt: skip
-        table = table.join(_columns(found, smooth, np.array([error.runs == 1 for error in errors], dtype=bool), scope))
+        table = table.join(
+            _columns(found, smooth, np.array([error.runs == 1 for error in errors], dtype=bool), scope)
+        )
     return table
 
 
@@ -521,7 +534,9 @@ def _columns(
 
 def testable(curves: Iterable[Scored]) -> list[Scored]:
     """Choose the curves with four checkpoints or more over ten times the tokens."""
-    return [one for one in curves if len(one.tokens) >= LEAST_CHECKPOINTS and one.tokens[-1] >= 10 * one.tokens[0]]
+    return [
+        one for one in curves if len(one.tokens) >= LEAST_CHECKPOINTS and one.tokens[-1] >= 10 * one.tokens[0]
+    ]
 
 
 def alone(curves: Iterable[Scored]) -> pd.DataFrame:
@@ -533,7 +548,9 @@ def alone(curves: Iterable[Scored]) -> pd.DataFrame:
 def dips_of_runs(of_runs: pd.DataFrame) -> pd.DataFrame:
     """Count the runs of each curve that have a dip alone."""
     counts, ends = {"runs_with_dip": "p_holm", "runs_with_dip_each": "p"}, ("_low", "", "_high")
-    dips = pd.DataFrame({f"{name}{end}": of_runs[f"{p}{end}"] <= LEVEL for name, p in counts.items() for end in ends})
+    dips = pd.DataFrame(
+        {f"{name}{end}": of_runs[f"{p}{end}"] <= LEVEL for name, p in counts.items() for end in ends}
+    )
     return dips.groupby([of_runs["line"], of_runs["phenomenon"]]).sum()
 
 
@@ -554,7 +571,9 @@ def report(again: pd.DataFrame, page: pd.DataFrame) -> tuple[int, int]:
     both = page.rename(columns={name: f"{name}_page" for name in names})
     both = both.merge(again, on=keys, validate="one_to_one")
     differ = missing = len(page) - len(both)
-    sys.stdout.write(f"tests of shape: {len(both)} curves were tested again, {missing} of the page were not found\n")
+    sys.stdout.write(
+        f"tests of shape: {len(both)} curves were tested again, {missing} of the page were not found\n"
+    )
     for name in (one for one in _NUMBERS if one in page):
         differ += _report_numbers(both, name)
     for scope in SCOPES:
@@ -566,7 +585,9 @@ def report(again: pd.DataFrame, page: pd.DataFrame) -> tuple[int, int]:
 def _report_numbers(both: pd.DataFrame, name: str) -> int:
     theirs, ours = both[f"{name}_page"], both[name]
     ends = both[[f"{name}_low", f"{name}_high"]]  # a smaller p is more dips
-    agree = theirs.between(ends.min(axis=1) - _ROUNDING, ends.max(axis=1) + _ROUNDING) | (theirs.isna() & ours.isna())
+    agree = theirs.between(ends.min(axis=1) - _ROUNDING, ends.max(axis=1) + _ROUNDING) | (
+        theirs.isna() & ours.isna()
+    )
     sys.stdout.write(
         f"  {_NUMBERS[name]} ({name}): {agree.sum()} of {len(both)} agree within Monte Carlo error, largest difference "
         f"{(theirs - ours).abs().max():.3f}\n"

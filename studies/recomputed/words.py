@@ -30,7 +30,9 @@ def _label(row: Mapping[Hashable, object]) -> str:
         scope = next((words for words, said in narrower.items() if said in TURNS), next(iter(narrower)))
         name = narrower[scope]
     also = (
-        f", also {next(turn for turn in TURNS if turn != name)}" if row["both"] and name in TURNS and not scope else ""
+        f", also {next(turn for turn in TURNS if turn != name)}"
+        if row["both"] and name in TURNS and not scope
+        else ""
     )
     notes = ["this run"] * (runs == 1 and name != "undetermined")
     notes += ["2 runs: indicative"] * (runs == 2 and name in TURNS and scope != "these runs")

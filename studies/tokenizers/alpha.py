@@ -65,7 +65,9 @@ def alpha_changes(alphas: pd.DataFrame) -> pd.DataFrame:
             slope, end = (contrast(list(map(seeds_alone, one.values())), weights) for one in (slopes, ends))
             found.append((ALL, slope, _within_grid(end)))
         for one, other in combinations(slopes, 2):
-            slope, end = (contrast([seeds_alone(of[one]), seeds_alone(of[other])], [1, -1]) for of in (slopes, ends))
+            slope, end = (
+                contrast([seeds_alone(of[one]), seeds_alone(of[other])], [1, -1]) for of in (slopes, ends)
+            )
             found.append((f"{one} - {other}", slope, end))
         for of, slope, end in found:
             table.append({"criterion": name, "of": of, **slope.columns("slope"), **end.columns("end")})

@@ -42,7 +42,10 @@ def accuracy_at_levels(found: pd.DataFrame) -> pd.DataFrame:
     """Average ``runs_at_levels`` over the ``runs`` of a tokenizer that reach a level; ``sd`` is that of these runs."""
     reached = found[found["accuracy"].notna()]
     return reached.groupby(_SETTING, as_index=False, sort=False).agg(
-        runs=("accuracy", "size"), tokens=("tokens", "mean"), accuracy=("accuracy", "mean"), sd=("accuracy", "std")
+        runs=("accuracy", "size"),
+        tokens=("tokens", "mean"),
+        accuracy=("accuracy", "mean"),
+        sd=("accuracy", "std"),
     )
 
 
@@ -54,7 +57,9 @@ def compare_at_levels(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFr
     """
     means = tables["accuracy_at_equal_loss"]
     seeds = means.loc[means.index.repeat(means["runs"])].assign(
-        accuracy=np.concatenate([_alike(*row) for row in means[["runs", "accuracy", "sd"]].itertuples(index=False)])
+        accuracy=np.concatenate(
+            [_alike(*row) for row in means[["runs", "accuracy", "sd"]].itertuples(index=False)]
+        )
     )
     cells = moderate_table(seeds, _SETTING)
     bounds = [contrast([cells[key]], [1.0])[1:] for key in means[_SETTING].itertuples(index=False, name=None)]
@@ -71,7 +76,9 @@ def _alike(runs: int, mean: float, sd: float) -> Array:
     return mean + sd * places / places.std(ddof=1) if runs > 1 else np.array([mean])
 
 
-def onsets_in_bits(onsets: pd.DataFrame, rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
+def onsets_in_bits(
+    onsets: pd.DataFrame, rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence[Run]
+) -> pd.DataFrame:
     """Say at which bits per byte of the held-out text each run learned each phenomenon (``Shapes.run_onsets``).
 
     ``from_start`` says that the onset is the first trained checkpoint with a score, so that nothing says when it was
@@ -100,7 +107,9 @@ def first_learners(onsets: pd.DataFrame, tokenizers: Sequence[str]) -> pd.DataFr
     """
     table: list[dict[str, object]] = []
     for phenomenon, part in onsets.groupby("phenomenon", sort=False):
-        sides = {name: part.loc[part["tokenizer"] == name, "bits_per_byte"].to_numpy(np.float64) for name in tokenizers}
+        sides = {
+            name: part.loc[part["tokenizer"] == name, "bits_per_byte"].to_numpy(np.float64) for name in tokenizers
+        }
         row: dict[str, object] = {"phenomenon": phenomenon}
         for name, values in sides.items():
             known = values[~np.isnan(values)]
@@ -134,5 +143,7 @@ def _curves(bits: pd.DataFrame) -> list[tuple[str, tuple[Array, Array]]]:
     found = []
     trained = bits[bits["tokens"] > 0].sort_values("tokens")
     for label, rows in trained.groupby("run", observed=True):
-        found.append((str(label), (rows["tokens"].to_numpy(np.float64), rows["bits_per_byte"].to_numpy(np.float64))))
+        found.append(
+            (str(label), (rows["tokens"].to_numpy(np.float64), rows["bits_per_byte"].to_numpy(np.float64)))
+        )
     return found

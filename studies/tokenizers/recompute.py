@@ -107,7 +107,9 @@ class RunScores:
         self.facts, self.tokenizer = facts, str(facts["tokenizer"])
         self.held_out = pd.read_csv(folder / "held_out.csv").sort_values("step")
         self.tokens = dict(zip(self.held_out["step"], self.held_out["tokens"].astype(float), strict=True))
-        self.eval = next(path for path in sorted((folder / "eval").iterdir()) if (path / "pairs.parquet").is_file())
+        self.eval = next(
+            path for path in sorted((folder / "eval").iterdir()) if (path / "pairs.parquet").is_file()
+        )
         pairs = pd.read_parquet(self.eval / "pairs.parquet")
         self.pairs = pairs[pairs["good"] != pairs["bad"]].reset_index(drop=True)
         self.checkpoints = list(self.read("sentence"))
@@ -181,7 +183,8 @@ def contrast(sides: Sequence[Iterable[float]], weights: Sequence[float], name: s
     if any(len(side) < 2 for side in known):
         return {name: mean}
     parts = [
-        (weight**2 * side.var(ddof=1) / len(side), len(side) - 1) for weight, side in zip(weights, known, strict=True)
+        (weight**2 * side.var(ddof=1) / len(side), len(side) - 1)
+        for weight, side in zip(weights, known, strict=True)
     ]
     variance = sum(part for part, _ in parts)
     freedom = variance**2 / sum(part**2 / degrees for part, degrees in parts) if variance else 1.0
@@ -196,7 +199,9 @@ def interval(values: Iterable[float], name: str) -> dict[str, float]:
 
 def by_tokenizer(runs: list[RunScores]) -> dict[str, list[RunScores]]:
     """Gather the runs of each tokenizer."""
-    return {name: [run for run in runs if run.tokenizer == name] for name in dict.fromkeys(r.tokenizer for r in runs)}
+    return {
+        name: [run for run in runs if run.tokenizer == name] for name in dict.fromkeys(r.tokenizer for r in runs)
+    }
 
 
 def curves(runs: list[RunScores]) -> Rows:
@@ -246,7 +251,9 @@ def accuracy_at_equal_loss(runs: list[RunScores], levels: Iterable[float]) -> pd
 def with_intervals(means: pd.DataFrame, read: dict[Setting, list[float]]) -> pd.DataFrame:
     """Add 95 % over the seeds that were read at each level, with moderated variances."""
     cells = _moderated(read)
-    bounds = [seed_variances.weigh([cells[key]], [1.0]) for key in means[_SETTING].itertuples(index=False, name=None)]
+    bounds = [
+        seed_variances.weigh([cells[key]], [1.0]) for key in means[_SETTING].itertuples(index=False, name=None)
+    ]
     return means.assign(**{end: np.clip([one[end] for one in bounds], 0, 1) for end in ("low", "high")})
 
 
@@ -270,7 +277,9 @@ def differences_of(read: dict[Setting, list[float]]) -> pd.DataFrame:
             rows.append({**where, "difference": bounds.pop("value"), **bounds})
     table = pd.DataFrame(rows)
     family = [table["bits_per_byte"], table["phenomenon"] == "all"]
-    return table.assign(p_holm=table.dropna(subset="p").groupby(family)["p"].transform(lambda p: holm(p.to_numpy())))
+    return table.assign(
+        p_holm=table.dropna(subset="p").groupby(family)["p"].transform(lambda p: holm(p.to_numpy()))
+    )
 
 
 def _moderated(read: dict[Setting, list[float]]) -> dict[Hashable, seed_variances.Setting]:
@@ -302,7 +311,9 @@ def _bias(of_splits: list[float]) -> float:
 
 def best_alpha(alphas: pd.DataFrame) -> Rows:
     """Average the best alphas over the seeds."""
-    for (criterion, tokenizer, step, tokens), part in alphas.groupby(["criterion", "tokenizer", "step", "tokens"]):
+    for (criterion, tokenizer, step, tokens), part in alphas.groupby(
+        ["criterion", "tokenizer", "step", "tokens"]
+    ):
         bounds = interval(part["alpha"], "alpha")
         row = {"criterion": criterion, "tokenizer": tokenizer, "step": step, "tokens": tokens, "runs": len(part)}
         low_high = {end: np.clip(bounds[f"alpha_{end}"], 0, 1) for end in ("low", "high")}
@@ -469,7 +480,9 @@ def learned_first(onsets: pd.DataFrame) -> Rows:
     """Average the losses at the onsets, and say which tokenizer is before all others in every seed."""
     for phenomenon, part in onsets.groupby("phenomenon", sort=False):
         row: dict[str, object] = {"phenomenon": phenomenon, "first": ""}
-        sides = {str(name): own["bits_per_byte"].to_numpy(float) for name, own in part.groupby("tokenizer", sort=False)}
+        sides = {
+            str(name): own["bits_per_byte"].to_numpy(float) for name, own in part.groupby("tokenizer", sort=False)
+        }
         for name, values in sides.items():
             from_start = part.loc[part["tokenizer"] == name, "from_start"].sum()
             mean = values[~np.isnan(values)].mean() if (~np.isnan(values)).any() else np.nan
@@ -574,7 +587,9 @@ def compare_tests(runs: list[RunScores], page: dict[str, pd.DataFrame], comparis
     for linking in LINKINGS:
         curves_ = shape_curves(runs, linking)
         single = alone(curves_).assign(linking=linking)
-        tested.append(classify(curves_).join(dips_of_runs(single), on=["line", "phenomenon"]).assign(linking=linking))
+        tested.append(
+            classify(curves_).join(dips_of_runs(single), on=["line", "phenomenon"]).assign(linking=linking)
+        )
         of_runs.append(single)
         turns.append(intervals(curves_).assign(linking=linking))
     lines, singles, places = (pd.concat(tables, ignore_index=True) for tables in (tested, of_runs, turns))

@@ -11,7 +11,9 @@ from ucurve.analysis.tokens.table import region_rows
 _PARTS = ("margin", "margin_critical", "margin_after")
 
 
-def critical_regions(scored: BenchmarkScores, tokenizers: Mapping[str, str], last: Mapping[str, int]) -> pd.DataFrame:
+def critical_regions(
+    scored: BenchmarkScores, tokenizers: Mapping[str, str], last: Mapping[str, int]
+) -> pd.DataFrame:
     """Split the margins at the last checkpoint into what lies in the critical region and what comes after it.
 
     Regions of two tokenizers are not the same characters, so their surprisals cannot be compared; margins can. They are

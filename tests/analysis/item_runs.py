@@ -16,7 +16,13 @@ BENCHMARK = "zho"
 def pair_table(paradigms: dict[str, str], n: int) -> pd.DataFrame:
     """``n`` pairs of each paradigm, by the phenomenon it belongs to."""
     rows = [
-        {"pair": f"{name}-{number}", "phenomenon": phenomenon, "paradigm": name, "good": f"g{name}{number}", "bad": "b"}
+        {
+            "pair": f"{name}-{number}",
+            "phenomenon": phenomenon,
+            "paradigm": name,
+            "good": f"g{name}{number}",
+            "bad": "b",
+        }
         for name, phenomenon in paradigms.items()
         for number in range(n)
     ]

@@ -55,7 +55,14 @@ def write_scored(
         path.parent.mkdir(parents=True, exist_ok=True)
         table.to_parquet(path, index=False)
     rows = accuracy_table(pairs, scores, [parse_linking(name) for name in linkings])
-    where = {"run": folder.name, "step": step, "tokens": "", "flops": "", "benchmark": benchmark, "scorer": scorer}
+    where = {
+        "run": folder.name,
+        "step": step,
+        "tokens": "",
+        "flops": "",
+        "benchmark": benchmark,
+        "scorer": scorer,
+    }
     file = folder / "eval" / "accuracy.csv"
     rows = rows.assign(**where)[[*where, *rows.columns]]
     rows.to_csv(file, index=False, mode="a", header=not file.is_file())

@@ -44,7 +44,9 @@ def write_scores(folder: Path, rows: Sequence[Row]) -> Path:
 
 def write_metrics(folder: Path, bits: Mapping[int, float | None]) -> None:
     lines = [
-        json.dumps({"step": step, "tokens": step * TOKENS_PER_STEP, "loss": 1.0, "bits_per_byte": value, "lr": 0.1})
+        json.dumps(
+            {"step": step, "tokens": step * TOKENS_PER_STEP, "loss": 1.0, "bits_per_byte": value, "lr": 0.1}
+        )
         for step, value in bits.items()
     ]
     (folder / "metrics.jsonl").write_text("".join(line + "\n" for line in lines), encoding="utf-8")

@@ -53,7 +53,9 @@ def _by_heading(sections) -> dict[str, ReportSection]:
 @pytest.mark.parametrize(
     ("benchmark", "maker"), [("tse/hin", None), ("tse/hin@6", None), ("suites/hin@6", "tse"), ("mine", "tse")]
 )
-def test_complexity_of_subsets_and_of_suites_that_were_made_anew(tmp_path: Path, benchmark: str, maker: str) -> None:
+def test_complexity_of_subsets_and_of_suites_that_were_made_anew(
+    tmp_path: Path, benchmark: str, maker: str
+) -> None:
     _write(tmp_path, benchmark, HINDI, maker, language="hin")
     (section,) = _each(_study(tmp_path), complexity_sections)
     steps = section.tables[f"complexity_steps_{benchmark.replace('/', '-')}"]
@@ -72,7 +74,9 @@ def test_a_language_of_the_suites_without_complexity_says_so_and_other_benchmark
 
 def test_attractors_of_pairs_that_the_maker_of_rublimp_made(tmp_path: Path) -> None:
     number = load_attractors()["rublimp"]["number"]
-    _write(tmp_path, "russian@20", dict.fromkeys(number, "Subject-Predicate Agreement"), "rublimp", language="rus")
+    _write(
+        tmp_path, "russian@20", dict.fromkeys(number, "Subject-Predicate Agreement"), "rublimp", language="rus"
+    )
     (section,) = _each(_study(tmp_path), attractor_sections)
     assert section.tables["attractors_russian@20"]["what"].tolist() == ["number", "number"]
 
@@ -158,7 +162,9 @@ def test_phenomena_are_matched_of_subsets_and_of_each_way_to_score(tmp_path: Pat
 def test_matches_of_one_benchmark_alone_say_why_they_are_not_shown(tmp_path: Path) -> None:
     _write(tmp_path, "blimp@6", {"one": "agreement", "two": "other"})
     path = tmp_path / "matches.csv"
-    path.write_text("match,benchmark,phenomenon\nagreement,blimp,agreement\nagreement,sling,any\n", encoding="utf-8")
+    path.write_text(
+        "match,benchmark,phenomenon\nagreement,blimp,agreement\nagreement,sling,any\n", encoding="utf-8"
+    )
     (section,) = match_sections(_study(tmp_path, matches=path))
     assert (section.content, section.left_out) == ((), "of no match in matches= two benchmarks were scored")
     path.write_text("match,benchmark,phenomenon\nagreement,blimp,agrement\n", encoding="utf-8")
@@ -186,7 +192,9 @@ def test_benchmark_names_a_family_as_in_scoring(tmp_path: Path) -> None:
         _write(tmp_path, name, BASQUE)
     found = [scored.benchmark for scored in _study(tmp_path, benchmark="tse").benchmarks()]
     assert found == ["tse/eus", "tse/hin@6"]
-    with pytest.raises(UserError, match=r"unknown benchmark 'tsi' in benchmark; allowed: blimp, tse/eus, tse/hin@6"):
+    with pytest.raises(
+        UserError, match=r"unknown benchmark 'tsi' in benchmark; allowed: blimp, tse/eus, tse/hin@6"
+    ):
         _study(tmp_path, benchmark="tsi")
 
 
@@ -214,7 +222,8 @@ def test_what_was_not_made_is_listed_with_the_reason(tmp_path: Path) -> None:
     report = analyze(settings)
     listed = pd.read_csv(tmp_path / "out" / "missing.csv").set_index("missing")
     assert (
-        listed.loc["Complexity of the intervening phrase in tse/eus@6", "detail"] == "its paradigms do not differ in it"
+        listed.loc["Complexity of the intervening phrase in tse/eus@6", "detail"]
+        == "its paradigms do not differ in it"
     )
     assert listed.loc["Accuracy and frequency of the languages of tse", "run"] == "all"
     page = report.read_text(encoding="utf-8")
@@ -232,9 +241,12 @@ def test_the_report_tells_what_it_does_not_show_from_what_was_not_made() -> None
     ]
     page = " ".join(report_html("Report", sections, {}).split())
     assert (
-        "Not shown, as it would say nothing here (the files are written all the same): FLOPs (one model). </p>" in page
+        "Not shown, as it would say nothing here (the files are written all the same): FLOPs (one model). </p>"
+        in page
     )
-    assert "Not made: Attractors (not scored: a and b); Complexity (its paradigms do not differ in it). </p>" in page
+    assert (
+        "Not made: Attractors (not scored: a and b); Complexity (its paradigms do not differ in it). </p>" in page
+    )
     assert "Not made" not in report_html("Report", sections[:2], {})
 
 

@@ -24,7 +24,9 @@ def _rows(**changes) -> list[dict]:
     return [score_row(step, 0.5 + step / 100, **changes) for step in (0, 1, 8)]
 
 
-def test_a_curve_shows_itself_and_begins_with_the_linking_function_asked_for(make_run: MakeRun, tmp_path: Path) -> None:
+def test_a_curve_shows_itself_and_begins_with_the_linking_function_asked_for(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
     make_run(_rows() + _rows(linking="lp") + _rows(phenomenon="BA") + _rows(phenomenon="</script>"))
     study = open_study(f"{tmp_path}/runs/*")
     begins = [study.curve(linking=linking).to_dict()["params"][0]["value"] for linking in (None, "lp")]
@@ -136,7 +138,9 @@ def test_any_linking_function_is_computed_as_scoring_computes_it(study: Notebook
         for step in (0, 55):
             scores = pd.read_parquet(score_path(run.folder, "zho", "sentence", step))
             table = accuracy_table(PAIRS, scores, [parse_linking(linking)])
-            wanted = table[(table["split"] == "all") & (table["paradigm"] == "all")].set_index("phenomenon")["accuracy"]
+            wanted = table[(table["split"] == "all") & (table["paradigm"] == "all")].set_index("phenomenon")[
+                "accuracy"
+            ]
             own = rows[(rows["run"] == run.label) & (rows["step"] == step)].set_index("phenomenon")["accuracy"]
             assert own.to_dict() == wanted.to_dict()
     assert set(study.scored().rows["linking"]) == {"slln_lp"}  # the study itself is as it was
@@ -161,7 +165,10 @@ def test_flips_are_the_pairs_whose_verdicts_changed(study: NotebookStudy) -> Non
     for row in found.to_dict("records"):
         pair = row["pair"]
         assert (row["before"], row["now"]) == (before[pair], now[pair])
-        assert (row["margin_before"], row["margin"]) == (own.loc[(8, pair), "margin"], own.loc[(13, pair), "margin"])
+        assert (row["margin_before"], row["margin"]) == (
+            own.loc[(8, pair), "margin"],
+            own.loc[(13, pair), "margin"],
+        )
         assert row["good"] == PAIRS["good"][pair]
 
 
@@ -174,12 +181,26 @@ def test_flips_are_of_the_first_run_unless_one_is_named(study: NotebookStudy) ->
     pd.testing.assert_frame_equal(first, study.flips("14m"))  # the first run of the line
 
 
-def test_what_needs_several_checkpoints_or_seeds_says_so_and_is_empty(make_run: MakeRun, tmp_path, capsys) -> None:
+def test_what_needs_several_checkpoints_or_seeds_says_so_and_is_empty(
+    make_run: MakeRun, tmp_path, capsys
+) -> None:
     make_item_run(make_run, PAIRS, {8: np.full(60, 2)})
     study = open_study(f"{tmp_path}/runs/*")
     flips, agreement = study.flips(), study.agreement()
     assert list(flips) == [
-        *("pair", "phenomenon", "paradigm", "good", "bad", "before", "now", "margin_before", "margin", "run", "step")
+        *(
+            "pair",
+            "phenomenon",
+            "paradigm",
+            "good",
+            "bad",
+            "before",
+            "now",
+            "margin_before",
+            "margin",
+            "run",
+            "step",
+        )
     ]
     assert (len(flips), len(agreement)) == (0, 0)
     assert {"phenomenon", "kappa", "agreement"} <= set(agreement)
@@ -227,7 +248,9 @@ def test_tables_have_a_row_for_each_curve_and_pair(study: NotebookStudy) -> None
     assert set(study.length_bias(linking="slln_lp:0.8")["linking"]) == {"slln_lp", "slln_lp:0.8"}
 
 
-def test_of_several_benchmarks_the_one_of_most_runs_is_shown_and_named(make_run: MakeRun, tmp_path, capsys) -> None:
+def test_of_several_benchmarks_the_one_of_most_runs_is_shown_and_named(
+    make_run: MakeRun, tmp_path, capsys
+) -> None:
     make_run(_rows() + _rows(benchmark="blimp") + _rows(scorer="mink"))
     make_run(_rows() + _rows(scorer="mink"), seed=1)
     study = open_study(f"{tmp_path}/runs/*")
@@ -244,7 +267,9 @@ def test_of_several_benchmarks_the_one_of_most_runs_is_shown_and_named(make_run:
 
 
 def test_each_method_has_an_example_that_runs(study: NotebookStudy) -> None:
-    methods = {name: one for name, one in vars(NotebookStudy).items() if inspect.isfunction(one) and name[0] != "_"}
+    methods = {
+        name: one for name, one in vars(NotebookStudy).items() if inspect.isfunction(one) and name[0] != "_"
+    }
     examples = {name: doctest.DocTestParser().get_examples(inspect.getdoc(one)) for name, one in methods.items()}
     assert not [name for name, found in examples.items() if not found]
     without = {

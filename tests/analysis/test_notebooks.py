@@ -52,9 +52,9 @@ def test_a_notebook_is_stored_without_outputs_and_holds_no_logic(name: str) -> N
     nodes = list(ast.walk(ast.parse(source_of(notebook))))
     assert not [node for node in nodes if not isinstance(node, _PLAIN)]
     modules = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
-    assert [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names] == ["ucurve"] * (
-        name in NAMES
-    )
+    assert [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names] == [
+        "ucurve"
+    ] * (name in NAMES)
     assert len(notebook.cells) <= MOST_CELLS or name == "study"
     assert modules <= {"ucurve.analysis.api", *OF_STUDIES.get(name, ())}
 
@@ -154,7 +154,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for kind in kinds.split():
             shutil.copytree(root / "runs" / name, root / kind / name)
     (root / "own").mkdir()
-    (root / "own" / "card.yaml").write_text("name: own\nlanguage: zho\ncolumns: {paradigm: UID}\n", encoding="utf-8")
+    (root / "own" / "card.yaml").write_text(
+        "name: own\nlanguage: zho\ncolumns: {paradigm: UID}\n", encoding="utf-8"
+    )
     members = [[f"李阿姨买了{each}。" for each in pair.split("|")] for pair in OWN]
     rows = [{"UID": "p", "phenomenon": "f", "sentence_good": good, "sentence_bad": bad} for good, bad in members]
     (root / "own" / "pairs.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")

@@ -23,10 +23,14 @@ def make_runs(make_run: MakeRun, seeds: int, pairs: pd.DataFrame = PAIRS) -> Non
 
 
 def found(table: pd.DataFrame, phenomenon: str) -> pd.DataFrame:
-    return table[table["phenomenon"] == phenomenon].pivot_table(index="depth", columns="more_seeds", values="found")
+    return table[table["phenomenon"] == phenomenon].pivot_table(
+        index="depth", columns="more_seeds", values="found"
+    )
 
 
-def test_the_table_says_how_often_dips_are_found_now_and_with_more_seeds(make_run: MakeRun, tmp_path, capsys) -> None:
+def test_the_table_says_how_often_dips_are_found_now_and_with_more_seeds(
+    make_run: MakeRun, tmp_path, capsys
+) -> None:
     make_runs(make_run, 2)
     power_command({"runs": f"{tmp_path}/runs/*", "out": f"{tmp_path}/out"})
     lines = capsys.readouterr().out.splitlines()

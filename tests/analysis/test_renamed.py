@@ -26,7 +26,9 @@ def make_grid(make_run: MakeRun) -> None:
         (model, tokenizer, seed) for model in MODELS for tokenizer in ("char", "word") for seed in (0, 1)
     ):
         shares = np.linspace(0.5, 0.65 + place / 40, len(STEPS))
-        half_points = {step: random.binomial(1, share, 120) * 2 for step, share in zip(STEPS, shares, strict=True)}
+        half_points = {
+            step: random.binomial(1, share, 120) * 2 for step, share in zip(STEPS, shares, strict=True)
+        }
         bits = {step: (6 + place / 10) / step**0.2 for step in STEPS[1:]}
         make_item_run(make_run, pairs, half_points, model=model, tokenizer=tokenizer, seed=seed, bits=bits)
 

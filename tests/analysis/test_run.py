@@ -39,7 +39,9 @@ def test_everything_is_written_and_reported(make_run: MakeRun) -> None:
         make_run(_curve(final), seed=seed, bits={1: 8.0, 2: 7.0})
     report = analyze(_settings(formats=["svg"]))
     curves = [
-        f"{kind}_zho_{level}" for kind in ("learning_curves", "flops_curves") for level in ("overall", "phenomena")
+        f"{kind}_zho_{level}"
+        for kind in ("learning_curves", "flops_curves")
+        for level in ("overall", "phenomena")
     ]
     figures = {f"{name}.{kind}" for name in [*curves, "training_curves"] for kind in ("svg", "csv")}
     tables = {f"{name}.csv" for name in ("headline", "linking_zho", "linking_by_run_zho", "runs", "missing")}
@@ -48,7 +50,9 @@ def test_everything_is_written_and_reported(make_run: MakeRun) -> None:
     assert "50.0 % before training, 80.0 to 90.0 % at the last scored checkpoint" in page.text
     assert "± 1 sample sd over runs" in page.text
     assert "Nothing is missing" in page.text
-    assert sum(tag == "img" for tag, _ in page.tags) == 5  # two of the first screen, two of accuracy, one of the loss
+    assert (
+        sum(tag == "img" for tag, _ in page.tags) == 5
+    )  # two of the first screen, two of accuracy, one of the loss
     assert "Accuracy against FLOPs on zho (one model and budget: the same curve as over tokens)" in page.text
     overall = pd.read_csv(report.parent / "learning_curves_zho_overall.csv")
     assert overall["accuracy"].tolist() == pytest.approx([0.5, 0.5875, 0.85])
@@ -80,7 +84,13 @@ def test_unfinished_and_unscored_runs_are_listed_not_fatal(make_run: MakeRun) ->
     make_run(None, seed=1, status="running", planned=[0, 2, 8])
     report = analyze(_settings())
     missing = pd.read_csv(report.parent / "missing.csv")
-    assert missing["missing"].tolist() == ["finished run", "checkpoints", "finished run", "training metrics", "scores"]
+    assert missing["missing"].tolist() == [
+        "finished run",
+        "checkpoints",
+        "finished run",
+        "training metrics",
+        "scores",
+    ]
     page = Page(report.read_text(encoding="utf-8"))
     assert page.tables[-1][1] == ["14m-10M-char-demo-s0", "finished run", "status: running"]
 
@@ -93,7 +103,9 @@ def test_metrics_alone_give_the_training_curves(make_run: MakeRun) -> None:
 
 
 def test_a_model_from_elsewhere_has_tables_without_curves(make_run: MakeRun, tmp_path: Path) -> None:
-    write_scores(tmp_path / "scored", [row | {"step": -1, "tokens": "", "flops": ""} for row in _curve(0.8, (8,))])
+    write_scores(
+        tmp_path / "scored", [row | {"step": -1, "tokens": "", "flops": ""} for row in _curve(0.8, (8,))]
+    )
     report = analyze(_settings(runs="scored"))
     assert "no curves" in Page(report.read_text(encoding="utf-8")).text
     assert pd.read_csv(report.parent / "linking_zho.csv")["accuracy"].tolist() == [0.8]
@@ -147,16 +159,22 @@ def test_runs_of_different_ties_rules_are_refused_before_anything_is_written(mak
 
 def test_unknown_names_are_answered_with_those_present(make_run: MakeRun) -> None:
     make_run(_curve(0.8))
-    with pytest.raises(UserError, match=r"unknown linking function 'slln' in linking; allowed: slln_lp\. Did you mean"):
+    with pytest.raises(
+        UserError, match=r"unknown linking function 'slln' in linking; allowed: slln_lp\. Did you mean"
+    ):
         analyze(_settings(linking="slln"))
-    with pytest.raises(UserError, match=r"unknown benchmark 'zhoo' in benchmark; allowed: zho\. Did you mean 'zho'"):
+    with pytest.raises(
+        UserError, match=r"unknown benchmark 'zhoo' in benchmark; allowed: zho\. Did you mean 'zho'"
+    ):
         analyze(_settings(benchmark="zhoo"))
     assert not Path("figures").exists()
 
 
 def test_a_run_with_nothing_to_draw_says_how_to_score_it(make_run: MakeRun) -> None:
     make_run(None)
-    with pytest.raises(UserError, match=r"nothing to draw in runs/14m-10M-char-demo-s0: .* python score\.py run=runs/"):
+    with pytest.raises(
+        UserError, match=r"nothing to draw in runs/14m-10M-char-demo-s0: .* python score\.py run=runs/"
+    ):
         analyze(_settings())
 
 
@@ -172,7 +190,9 @@ def test_out_must_not_be_a_file(make_run: MakeRun, tmp_path: Path, out: str) -> 
 def test_settings_are_checked_in_one_message() -> None:
     values = completed("analyze.yaml", {"formats": ["gif"], "colour": "red"})
     values.pop("out")
-    with pytest.raises(UserError, match=r"(?s)3 problems.*out: no value given.*formats\.0.*'gif'.*colour: unknown key"):
+    with pytest.raises(
+        UserError, match=r"(?s)3 problems.*out: no value given.*formats\.0.*'gif'.*colour: unknown key"
+    ):
         check(AnalyzeSettings, values)
 
 

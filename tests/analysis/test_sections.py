@@ -35,7 +35,9 @@ def _parts(root: Path, **changes) -> dict[str, ReportSection]:
     settings = analyze_settings(**({"runs": f"{root}/m*", "out": "out", "linking": "lp"} | changes))
     study = read_study(find_runs(settings.runs), settings)
     parts = [part for languages in group_languages(study) for part in model_sections(languages)]
-    parts += [part for sections in (benchmark_sections, match_sections, prompt_sections) for part in sections(study)]
+    parts += [
+        part for sections in (benchmark_sections, match_sections, prompt_sections) for part in sections(study)
+    ]
     names = [name for part in parts for name in (*part.tables, *(drawing.name for drawing in part.drawings))]
     assert len(names) == len(set(names)), "two outputs have one name"
     return {part.heading: part for part in parts}
@@ -43,7 +45,9 @@ def _parts(root: Path, **changes) -> dict[str, ReportSection]:
 
 def _last(root: Path, scorer: str = "sentence") -> tuple[BenchmarkScores, ModelScores]:
     settings = analyze_settings(runs=f"{root}/m*", out="out", linking="lp")
-    scored = next(one for one in read_study(find_runs(settings.runs), settings).benchmarks() if one.scorer == scorer)
+    scored = next(
+        one for one in read_study(find_runs(settings.runs), settings).benchmarks() if one.scorer == scorer
+    )
     last = load_last_scores(scored)
     assert last is not None
     return scored, last
@@ -183,7 +187,9 @@ def test_filtering_where_mink_was_stored(tmp_path: Path) -> None:
     table = parts["MIN-K% filtering of rublimp"].tables["filtering_rublimp-mink"]
     assert table["k"].tolist() == [30] * 3 + [60] * 3
     assert set(table["pairs"]) == {4 * 30}
-    assert [name for name in parts if name.startswith("Models side by side")] == ["Models side by side on rublimp"]
+    assert [name for name in parts if name.startswith("Models side by side")] == [
+        "Models side by side on rublimp"
+    ]
 
 
 def test_subsets_and_prompts_of_swe_blimp(tmp_path: Path) -> None:
@@ -225,7 +231,8 @@ def test_languages_of_multiblimp(tmp_path: Path) -> None:
     codes = _languages(tmp_path)
     path = tmp_path / "languages.csv"
     lines = [
-        f"{code},Language {code},{10 ** (3 + place)},{'yes' if place < 2 else 'no'}" for place, code in enumerate(codes)
+        f"{code},Language {code},{10 ** (3 + place)},{'yes' if place < 2 else 'no'}"
+        for place, code in enumerate(codes)
     ]
     path.write_text("language,name,frequency,EU\n" + "\n".join(lines) + "\n")
     parts = _parts(tmp_path, languages=path)
@@ -311,7 +318,9 @@ def test_a_section_needs_its_decorator_alone(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setattr("ucurve.analysis.sections.MADE", [*MADE, *made])
     section_makers.cache_clear()
     _models(tmp_path, make_pairs("zho", PARADIGMS))
-    study = read_study(find_runs([f"{tmp_path}/m*"]), analyze_settings(runs=f"{tmp_path}/m*", out="out", linking="lp"))
+    study = read_study(
+        find_runs([f"{tmp_path}/m*"]), analyze_settings(runs=f"{tmp_path}/m*", out="out", linking="lp")
+    )
     try:
         (new,) = (one for one in make_report(study)[1] if one.heading == "New")
         assert (new.question, new.page) == (COST, "docs/analysis.md")

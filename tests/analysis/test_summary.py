@@ -17,7 +17,9 @@ SPLITS = {"all": (0.80, 100), "equal": (0.84, 60), "good_longer": (0.60, 25), "b
 
 
 def _splits(step: int, shift: float = 0.0, **changes) -> list[Row]:
-    return [score_row(step, round(acc + shift, 4), split=split, n=n, **changes) for split, (acc, n) in SPLITS.items()]
+    return [
+        score_row(step, round(acc + shift, 4), split=split, n=n, **changes) for split, (acc, n) in SPLITS.items()
+    ]
 
 
 @pytest.fixture
@@ -66,7 +68,18 @@ def test_scores_that_know_more_than_length_are_not_named(make_run: MakeRun, tmp_
 
 
 def test_linking_functions_stand_in_the_papers_order(make_run: MakeRun, study) -> None:
-    names = ["slor", "slln_lp:0.7", "slln_lp:0.3", "morcela:x", "pen_lp", "own", "slln_lp", "morcela", "mean_lp", "lp"]
+    names = [
+        "slor",
+        "slln_lp:0.7",
+        "slln_lp:0.3",
+        "morcela:x",
+        "pen_lp",
+        "own",
+        "slln_lp",
+        "morcela",
+        "mean_lp",
+        "lp",
+    ]
     make_run([row for name in names for row in _splits(8, linking=name)])
     slln = ["slln_lp:0.3", "slln_lp", "slln_lp:0.7"]
     expected = ["lp", "mean_lp", "pen_lp", "slor", "morcela", "morcela:x", *slln, "own"]
@@ -101,7 +114,9 @@ def test_what_is_missing_is_listed(make_run: MakeRun, tmp_path) -> None:
     make_run(None, seed=2, bits={1: 1.0})
     make_run([score_row(0, 0.5, linking="lp")], seed=3)
     write_scores(tmp_path / "runs" / "zz", [score_row(-1, 0.5)])
-    rows = [(row["run"][-2:], row["missing"], row["detail"]) for row in missing(study_of(tmp_path)).to_dict("records")]
+    rows = [
+        (row["run"][-2:], row["missing"], row["detail"]) for row in missing(study_of(tmp_path)).to_dict("records")
+    ]
     assert rows == [
         ("s1", "finished run", "status: running"),
         ("s1", "checkpoints", "1 without: step 2"),
@@ -145,7 +160,9 @@ def test_provenance_says_what_made_a_run(make_run: MakeRun, tmp_path) -> None:
 
 def test_the_first_screen_says_once_what_holds_of_several_benchmarks(make_run: MakeRun, tmp_path: Path) -> None:
     make_run(bits={1: 8.0})
-    one, other = (Story(name, (f"Accuracy on {name}.",), (), ("No curve turns.",), ()) for name in ("one", "other"))
+    one, other = (
+        Story(name, (f"Accuracy on {name}.",), (), ("No curve turns.",), ()) for name in ("one", "other")
+    )
     told = first_screen(study_of(tmp_path), [one, other])
     assert dict(told.facts)["Which curves turn"] == told.turns == ("No curve turns.",)
     told = first_screen(
@@ -178,7 +195,9 @@ def test_the_first_screen_says_how_many_runs_have_no_scores(make_run: MakeRun, t
     assert told[-1] == "2 runs have no scores."
 
 
-def test_the_first_screen_of_a_grid_draws_the_benchmark_that_it_tells_first(make_run: MakeRun, tmp_path: Path) -> None:
+def test_the_first_screen_of_a_grid_draws_the_benchmark_that_it_tells_first(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
     for tokenizer in ("char", "word"):
         make_run([score_row(1, 0.5, benchmark=name) for name in ("a", "z")], tokenizer=tokenizer, bits={1: 8.0})
     stories = [Story(name, (), (), (), (), tested=name == "z") for name in ("a", "z")]

@@ -61,7 +61,9 @@ def test_a_pattern_of_runs(run, asked):
     scored = score(str(run.parent / "tiny-*"), **asked, steps=[0])
     assert scored.accuracy["run"].drop_duplicates().tolist() == [run.name, "tiny-1M-char-text-s1"]
     assert scored.at(run=run.name).folder == run
-    with pytest.raises(UserError, match=rf"run: several were scored; name one of {run.name}, tiny-1M-char-text-s1"):
+    with pytest.raises(
+        UserError, match=rf"run: several were scored; name one of {run.name}, tiny-1M-char-text-s1"
+    ):
         scored.at()
 
 
@@ -128,7 +130,10 @@ def test_steps_and_tokens_of_revisions(copy_model, asked):
     for name in ("step1000-tokens4B", "final"):
         shutil.copytree(folder, folder / name, ignore=shutil.ignore_patterns("step*", "final"))
     rows = score(folder, **asked, revisions=["all"], steps={"final": 9000}).accuracy
-    assert {step: part["tokens"].tolist()[0] for step, part in rows.groupby("step")} == {1000: 4 * 10**9, 9000: pd.NA}
+    assert {step: part["tokens"].tolist()[0] for step, part in rows.groupby("step")} == {
+        1000: 4 * 10**9,
+        9000: pd.NA,
+    }
 
 
 def test_nothing_stays_after_an_error(copy_model, asked, tmp_path, monkeypatch):
@@ -142,7 +147,11 @@ def test_nothing_stays_after_an_error(copy_model, asked, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("what", "settings", "message"),
     [
-        ("{run}", {"benchmarks": ["zhoblmp"]}, r"benchmarks: unknown benchmark 'zhoblmp'; .*Did you mean 'zhoblimp'\?"),
+        (
+            "{run}",
+            {"benchmarks": ["zhoblmp"]},
+            r"benchmarks: unknown benchmark 'zhoblmp'; .*Did you mean 'zhoblimp'\?",
+        ),
         ("{run}", {"benchmark": ["zhoblimp"]}, r"benchmark: unknown key"),
         ("{run}", {"model": "x"}, r"model: unknown key"),
         ("{run}", {"benchmarks": []}, r"give 'benchmarks=\[\.\.\.\]'; there are bl2mp"),
@@ -177,8 +186,12 @@ def test_two_checkpoints_compared(run, asked):
     expected = comparison_table(last.pair_table(), (read[8], lp), (read[0], lp))
     pd.testing.assert_frame_equal(table, expected)
     overall = table.query("phenomenon == 'all' and paradigm == 'all'").iloc[0]
-    shown = scored.accuracy.query("linking == 'lp' and phenomenon == 'all' and paradigm == 'all' and split == 'all'")
-    assert overall[["accuracy_second", "accuracy_first"]].tolist() == shown.sort_values("step")["accuracy"].tolist()
+    shown = scored.accuracy.query(
+        "linking == 'lp' and phenomenon == 'all' and paradigm == 'all' and split == 'all'"
+    )
+    assert (
+        overall[["accuracy_second", "accuracy_first"]].tolist() == shown.sort_values("step")["accuracy"].tolist()
+    )
 
 
 def test_two_linking_functions_compared(run, asked):
@@ -235,7 +248,8 @@ def test_pairs_at_several_checkpoints_under_another_linking_function(run):
     assert table["step"].tolist() == [0, 0, 0, 8, 8, 8]
     characters = [(len(good), len(bad)) for good, bad in 2 * PAIRS]
     wanted = [
-        good / n - bad / m for good, bad, (n, m) in zip(table["lp_good"], table["lp_bad"], characters, strict=True)
+        good / n - bad / m
+        for good, bad, (n, m) in zip(table["lp_good"], table["lp_bad"], characters, strict=True)
     ]
     assert table["margin"].tolist() == pytest.approx(wanted)
 

@@ -92,7 +92,9 @@ def test_every_family_parses_by_its_name():
 
 
 def test_unknown_name():
-    with pytest.raises(UserError, match=r"unknown linking function 'sln_lp'; allowed: .*Did you mean 'slln_lp'\?"):
+    with pytest.raises(
+        UserError, match=r"unknown linking function 'sln_lp'; allowed: .*Did you mean 'slln_lp'\?"
+    ):
         parse_linking("sln_lp:0.3")
 
 
@@ -148,7 +150,9 @@ def test_perplexity_is_compared_by_its_logarithm():
     assert parse_linking("ppl").compared_values(table, "good") == 2000.0
 
 
-@pytest.mark.parametrize(("name", "column"), [("mink", "mink60"), ("mink:40", "mink40"), ("mink:12.5", "mink12.5")])
+@pytest.mark.parametrize(
+    ("name", "column"), [("mink", "mink60"), ("mink:40", "mink40"), ("mink:12.5", "mink12.5")]
+)
 def test_mink_reads_the_column_of_its_percentage_and_nothing_else(name, column):
     linking = parse_linking(name)
     assert linking.reads == (column,)

@@ -62,7 +62,10 @@ def test_column_of_several_kinds_is_stored_as_json(tmp_path):
         ({"sentence_bad": ""}, r"f\.jsonl:2: 'sentence_bad' is empty"),
         ({"UID": ""}, r"f\.jsonl:2: 'UID' is empty"),
         ({"sentence_good": 3}, r"f\.jsonl:2: 'sentence_good' must be text, not 3"),
-        ({"UID": "macro"}, r"f\.jsonl:2: 'UID' is 'macro', a name kept for aggregates \(all, macro, macro_phenomena\)"),
+        (
+            {"UID": "macro"},
+            r"f\.jsonl:2: 'UID' is 'macro', a name kept for aggregates \(all, macro, macro_phenomena\)",
+        ),
         ({"phenomenon": "all"}, r"f\.jsonl:2: 'phenomenon' is 'all', a name kept"),
         ({"phenomenon": " all"}, r"f\.jsonl:2: 'phenomenon' is ' all', a name kept"),
     ],
@@ -92,7 +95,10 @@ def test_no_pairs():
         (b"[1]", r"x\.jsonl:3: a JSON object is expected, with one pair; this is a list"),
         (b'{"UID": "\xff"}', r"x\.jsonl:3: not UTF-8"),
         (b'{"UID": "\\ud800"}', r"x\.jsonl:3: '\\ud800' is half a character"),
-        (b'{"a": 1, "b": 2, "a": 3}', r"x\.jsonl:3: the key 'a' occurs twice in one object, \('a', 1\), \('b', 2\)"),
+        (
+            b'{"a": 1, "b": 2, "a": 3}',
+            r"x\.jsonl:3: the key 'a' occurs twice in one object, \('a', 1\), \('b', 2\)",
+        ),
         (b'{"m": {"a": 1, "a": 1}}', r"x\.jsonl:3: the key 'a' occurs twice in one object"),
         (
             b'{"a": -' + b"7" * 5000 + b"}",
@@ -121,7 +127,9 @@ def test_data_hash_follows_every_value_and_survives_storage(tmp_path):
     pairs = table(record(spans=[1, 2]), record(sentence_good="行", spans=[3]))
     pairs.to_parquet(tmp_path / "pairs.parquet", index=False)
     assert data_hash(pd.read_parquet(tmp_path / "pairs.parquet")) == data_hash(pairs)
-    changed = {data_hash(pairs.assign(**{name: pairs[name].iloc[::-1].tolist()})) for name in ("pair", "good", "spans")}
+    changed = {
+        data_hash(pairs.assign(**{name: pairs[name].iloc[::-1].tolist()})) for name in ("pair", "good", "spans")
+    }
     assert len(changed | {data_hash(pairs)}) == 4
 
 
@@ -159,7 +167,9 @@ def test_a_key_that_some_records_lack_survives_storage(tmp_path):
 
 
 def paradigms(**sizes):
-    items = [record(UID=name, sentence_good=f"{name} {item}") for name, size in sizes.items() for item in range(size)]
+    items = [
+        record(UID=name, sentence_good=f"{name} {item}") for name, size in sizes.items() for item in range(size)
+    ]
     return table(*items)
 
 

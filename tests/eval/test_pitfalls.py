@@ -63,7 +63,9 @@ class Done:
         return read_table(kind, kind.path(self.out))
 
     def row(self, kind=ACCURACY, **values):
-        wanted = {"phenomenon": "all", "paradigm": "all"} | ({"split": "all"} if kind is ACCURACY else {}) | values
+        wanted = (
+            {"phenomenon": "all", "paradigm": "all"} | ({"split": "all"} if kind is ACCURACY else {}) | values
+        )
         table = self.table(kind)
         (found,) = table[(table[list(wanted)] == list(wanted.values())).all(axis=1)].to_dict("records")
         return found
@@ -118,7 +120,9 @@ def speaks(make_model):
 
 def random_rows(size, seed=0, longest=12):
     draw = np.random.default_rng(seed)
-    return [tuple("".join(draw.choice(list(L), size=draw.integers(1, longest))) for _ in "gb") for _ in range(size)]
+    return [
+        tuple("".join(draw.choice(list(L), size=draw.integers(1, longest))) for _ in "gb") for _ in range(size)
+    ]
 
 
 def favouring(token, gap):
@@ -204,7 +208,9 @@ def test_pitfall_05_company_changes_no_token(architecture, model, make_tokenizer
         ids = torch.tensor([[0, *sentences.ids(place)]])
         with torch.inference_mode():
             alone = model(ids).logits.double().log_softmax(-1)[0, :-1].gather(-1, ids[0, 1:, None])[:, 0]
-        np.testing.assert_allclose(together[sentences.starts[place] : sentences.starts[place + 1]], alone, atol=1e-4)
+        np.testing.assert_allclose(
+            together[sentences.starts[place] : sentences.starts[place + 1]], alone, atol=1e-4
+        )
 
 
 def records(row):
@@ -219,7 +225,10 @@ def test_pitfall_06_the_first_token_has_a_score_unless_asked_otherwise(score, mo
     assert bare.scores["lp_good"][0] == pytest.approx(plain_score(model, [3, 4, 5], 2), abs=1e-4)
     assert (whole.record["settings"]["start_rule"], bare.record["settings"]["start_rule"]) == ("bos", "none")
     assert bare.record["notes"]["pairs_with_other_first_tokens"] == 0.5
-    assert "no start token, so the first token of a sentence has no score; 50.0% of the pairs differ in it" in bare.said
+    assert (
+        "no start token, so the first token of a sentence has no score; 50.0% of the pairs differ in it"
+        in bare.said
+    )
     assert "no start token" not in whole.said
 
 
@@ -262,7 +271,8 @@ def test_pitfall_11_a_certain_token_counts_in_the_length(score, speaks):
 def test_pitfall_12_every_length_has_its_unit(score, model):
     done = score(model, [(L[:4], L[:2] + "a")], linking=["mean_lp", "char_lp", "byte_lp"])
     good, bad = (
-        {unit: done.scores[f"{unit}_{side}"][0] for unit in ("lp", "n", "chars", "bytes")} for side in ("good", "bad")
+        {unit: done.scores[f"{unit}_{side}"][0] for unit in ("lp", "n", "chars", "bytes")}
+        for side in ("good", "bad")
     )
     assert (good["n"], good["chars"], good["bytes"]) == (4, 4, 12)  # tokens, without the start token or an end
     assert (bad["n"], bad["chars"], bad["bytes"]) == (3, 3, 7)
@@ -302,7 +312,10 @@ def test_pitfall_15_parameters_are_not_fitted_on_the_pairs_they_are_judged_by(sc
     seen = np.isin(
         np.arange(80) % 4, [int(name[1]) for name in fit_paradigms([f"p{n}" for n in range(4)], fit_settings())]
     )
-    assert (held_out["accuracy_fitted"], held_out["accuracy_held_out"]) == (right[seen].mean(), right[~seen].mean())
+    assert (held_out["accuracy_fitted"], held_out["accuracy_held_out"]) == (
+        right[seen].mean(),
+        right[~seen].mean(),
+    )
     assert held_out["accuracy_fitted"] != held_out["accuracy_held_out"]
     assert (oracle["label"], oracle["n_held_out"]) == ("oracle", 0)
     assert np.isnan(oracle["accuracy_held_out"])
@@ -334,7 +347,8 @@ def test_pitfall_17_a_model_that_does_worse_than_guessing_is_told(score, speaks)
     """Ids shifted between tokenizer and model look like this: here the model likes the letter after the right one."""
     shifted = score(speaks(favouring(3, 20)), [(L[0] * 5, L[0] * 4)])
     assert (
-        "warning: 20.00 nats per token on custom, no better than a uniform guess among 42 tokens (3.74)" in shifted.said
+        "warning: 20.00 nats per token on custom, no better than a uniform guess among 42 tokens (3.74)"
+        in shifted.said
     )
     assert "warning" not in score(speaks(favouring(2, 20)), [(L[0] * 5, L[0] * 4)]).said
 
@@ -353,7 +367,10 @@ def marking():
     """Byte-level BPE over a, b and x in which a letter after a space is one token: Ġa, Ġb, Ġx begin words."""
     vocabulary = {piece: place for place, piece in enumerate(["<eos>", "Ġ", "a", "b", "x", "Ġa", "Ġb", "Ġx"])}
     tokenizer = Tokenizer(models.BPE(vocabulary, [("Ġ", letter) for letter in "abx"]))
-    tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    tokenizer.pre_tokenizer, tokenizer.decoder = (
+        pre_tokenizers.ByteLevel(add_prefix_space=False),
+        decoders.ByteLevel(),
+    )
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<eos>")
 
 
@@ -384,12 +401,17 @@ def test_pitfall_19_no_correction_where_no_word_is_marked(score, model):
 def byte_level():
     units = {unit: place for place, unit in enumerate(["<eos>", *sorted(pre_tokenizers.ByteLevel.alphabet())])}
     tokenizer = Tokenizer(models.BPE(units, []))
-    tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    tokenizer.pre_tokenizer, tokenizer.decoder = (
+        pre_tokenizers.ByteLevel(add_prefix_space=False),
+        decoders.ByteLevel(),
+    )
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<eos>")
 
 
 @pytest.mark.parametrize(("kind", "n"), [("characters", 2), ("bytes", 6), ("merged", 3)])
-def test_pitfall_20_a_region_is_every_token_that_shares_a_character_with_it(score, make_model, tokenizer, kind, n):
+def test_pitfall_20_a_region_is_every_token_that_shares_a_character_with_it(
+    score, make_model, tokenizer, kind, n
+):
     """Where a token has characters on both sides of the border it counts whole, and that is told."""
     if kind == "bytes":
         tokenizer = byte_level()
@@ -414,7 +436,9 @@ def test_pitfall_22_the_configuration_decides_not_the_name(copy_model, make_toke
     assert model_kind(read_config(tmp_path / "gpt2")) == "masked"
     foreign = make_tokenizer(bos_token="<unk>")
     assert start_token(foreign, ours=False).id == foreign.bos_token_id == 1  # no '</s>' for every causal model
-    with pytest.raises(UserError, match=r"a causal model by its config\.json; the scorer 'pll' is for masked ones"):
+    with pytest.raises(
+        UserError, match=r"a causal model by its config\.json; the scorer 'pll' is for masked ones"
+    ):
         score(model, [(L[0], L[1])], scorer="pll")
 
 
@@ -436,7 +460,9 @@ def test_pitfall_25_duplicates_are_reported_and_accuracy_without_them_too(score,
     assert {str(done.table(STATISTICS)[name].dtype) for name in ("n", "n_distinct", "right", "ties")} == {"int64"}
     assert counted["accuracy_distinct"] == wanted["accuracy"] == wanted["accuracy_distinct"]
     assert counted["accuracy"] != wanted["accuracy"]
-    table = pair_table([(str(n), row | {"UID": row["paradigm"]}) for n, row in enumerate([*rows, *again])], "b", "zho")
+    table = pair_table(
+        [(str(n), row | {"UID": row["paradigm"]}) for n, row in enumerate([*rows, *again])], "b", "zho"
+    )
     report = data_report(table)
     assert report.duplicates_within == tuple(range(20, 35))
     assert "duplicate pairs within a paradigm: 15 (20, 21, 22, ...)" in report.text()
@@ -486,6 +512,8 @@ def test_every_pitfall_has_a_test_and_the_docs_name_it():
     root = Path(__file__).resolve().parents[2]
     texts = [file.read_text(encoding="utf-8") for file in (root / "tests").rglob("test_*.py")]
     written = {name for text in texts for name in re.findall(r"^def (test_pitfall_\w+)", text, re.MULTILINE)}
-    named = re.findall(r"test_pitfall_\w+", (root / "docs" / "tables" / "pitfalls.csv").read_text(encoding="utf-8"))
+    named = re.findall(
+        r"test_pitfall_\w+", (root / "docs" / "tables" / "pitfalls.csv").read_text(encoding="utf-8")
+    )
     assert sorted(named) == sorted(written)
     assert {int(name.split("_")[2]) for name in written} == set(range(1, 29))

@@ -51,7 +51,9 @@ def test_what_the_papers_did(name, causal, masked, linking, aggregate):
 @pytest.mark.parametrize("name", file_names(FOLDER))
 def test_a_preset_and_the_cards_agree_on_masked_models(name):
     cards = [
-        card for card in published_benchmarks().values() if {card.name, card.family} & {*find_preset(name).benchmarks}
+        card
+        for card in published_benchmarks().values()
+        if {card.name, card.family} & {*find_preset(name).benchmarks}
     ]
     assert {card.masked_scorer for card in cards} == {find_preset(name).scorer_masked}
 
@@ -89,5 +91,7 @@ def test_a_mistake_in_the_file_of_a_preset_is_named_with_its_line(tmp_path, line
 @pytest.mark.parametrize("asked", ["{first: 100}", "first:100"])
 def test_a_preset_may_score_the_first_pairs_only(tmp_path, asked):
     file = tmp_path / "fast.yaml"
-    file.write_text((FOLDER / "rublimp.yaml").read_text(encoding="utf-8") + f"subset: {asked}\n", encoding="utf-8")
+    file.write_text(
+        (FOLDER / "rublimp.yaml").read_text(encoding="utf-8") + f"subset: {asked}\n", encoding="utf-8"
+    )
     assert read_yaml(file, Preset).subset == Subset(100, first=True)

@@ -34,7 +34,10 @@ def test_defaults():
         ({"bench": []}, r"bench: unknown key"),
         ({"linking": []}, r"linking: the list is empty; give at least one"),
         ({"ties_rules": []}, r"ties_rules: the list is empty; give at least one"),
-        ({"batch_tokens": 0, "benchmarks": ["x"]}, r"(?s)2 problems.*batch_tokens.*benchmarks|2 problems.*benchmarks"),
+        (
+            {"batch_tokens": 0, "benchmarks": ["x"]},
+            r"(?s)2 problems.*batch_tokens.*benchmarks|2 problems.*benchmarks",
+        ),
     ],
 )
 def test_wrong_settings(values, message):
@@ -122,7 +125,9 @@ def test_out_that_is_a_run(run, copy_model):
 
 
 def test_out_that_holds_the_scores_of_another_model(run, copy_model, tmp_path, records, write_benchmark):
-    settings = score_settings(benchmarks=("zhoblimp",), benchmark_root=write_benchmark(tmp_path / "b", records[:9]))
+    settings = score_settings(
+        benchmarks=("zhoblimp",), benchmark_root=write_benchmark(tmp_path / "b", records[:9])
+    )
     model, out = str(copy_model()), tmp_path / "out"
     score_model(model, out, settings)
     score_model(model, out, settings)

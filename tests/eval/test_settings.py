@@ -29,7 +29,10 @@ def test_nothing_given_is_the_usual():
 @pytest.mark.parametrize("given", ["scorer=mink", "scorer=[mink]"])
 def test_one_value_or_a_list(given):
     assert command(given).scorers("causal") == ("mink",)
-    assert command("scorer=[mink,sentence]", "linking=lp", "ties_rules=wrong").scorers("causal") == ("mink", "sentence")
+    assert command("scorer=[mink,sentence]", "linking=lp", "ties_rules=wrong").scorers("causal") == (
+        "mink",
+        "sentence",
+    )
 
 
 def test_steps_of_revisions_are_given_by_name():
@@ -79,14 +82,20 @@ def test_the_start_token_may_be_any_token_or_id(typed, start):
         (["preset=rublmp"], r"preset: unknown preset 'rublmp'; allowed: .*Did you mean 'rublimp'\?"),
         (["scorer=[sentense]"], r"scorer\.0: unknown scorer 'sentense'; .*Did you mean 'sentence'\?"),
         (["scorer=[]"], r"scorer: the list is empty"),
-        (["steps={a: 1}"], r"'steps=\{REVISION: N\}' goes with model=; the checkpoints of a run are 'steps=\[0,512\]'"),
+        (
+            ["steps={a: 1}"],
+            r"'steps=\{REVISION: N\}' goes with model=; the checkpoints of a run are 'steps=\[0,512\]'",
+        ),
         (
             ["run=null", "model=m", "out=o", "steps=[1]"],
             r"a model has 'revisions=\[\.\.\.\]', and 'steps=\{REVISION: N\}' gives",
         ),
         (["run=null", "model=m", "out=o", "steps={a: x}"], r"steps\.a: got 'x'"),
         (["run=null", "model=m", "out=o", "steps={a: -1}"], r"steps\.a: got -1"),
-        (["subset=0"], r"subset: got 0; give the number of pairs of each paradigm, as 100, or first:100 for its first"),
+        (
+            ["subset=0"],
+            r"subset: got 0; give the number of pairs of each paradigm, as 100, or first:100 for its first",
+        ),
         (["subset=first:0"], r"subset: got 'first:0'; give the number"),
         (["subset=firts:5"], r"subset: got 'firts:5'; give the number"),
         (["subset={frist: 5}"], r"subset: got \{'frist': 5\}; give the number"),
@@ -106,7 +115,10 @@ def test_the_start_token_may_be_any_token_or_id(typed, start):
             r"bow_correction corrects regions and words; it goes with scorer=region, or with words=true",
         ),
         (["fit.on=all"], r"fit\.on: got 'all'; Input should be 'paradigms', 'ratings' or 'oracle'"),
-        (["fit.on=paradigms", "fit.families=[lp]"], r"unknown family to fit 'lp'; allowed: morcela, pen_lp, slln_lp"),
+        (
+            ["fit.on=paradigms", "fit.families=[lp]"],
+            r"unknown family to fit 'lp'; allowed: morcela, pen_lp, slln_lp",
+        ),
         (["fit.on=ratings"], r"fit\.on=ratings and fit\.ratings=FILE\.csv go together"),
         (["fit.on=paradigms", "fit.share=1"], r"fit\.share: got 1; Input should be less than 1"),
         (["unigrams.path=x", "unigrams.tokenizer_sha256=abc"], r"unigrams\.tokenizer_sha256: got 'abc'"),

@@ -87,7 +87,9 @@ def test_a_run_that_has_failed_ends_the_watch_with_an_error(tmp_path, monkeypatc
 
 
 def test_a_run_that_is_not_there_yet_is_a_mistake(tmp_path):
-    with pytest.raises(UserError, match=r"no run there yet; start watching when training has made the run folder"):
+    with pytest.raises(
+        UserError, match=r"no run there yet; start watching when training has made the run folder"
+    ):
         next(watch.watch_runs(str(tmp_path / "nowhere")))
 
 

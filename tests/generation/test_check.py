@@ -34,9 +34,25 @@ def test_faults_of_all_pairs_are_counted_and_placed(folder, run_command):
         if line.startswith(("the two", "a good", "a pair", "no bad"))
     }
     assert rows["the two sentences differ"][-7:] == ["1", "5", "b:", "1,", "first", "pair", "3"]
-    assert rows["a good sentence stands once in its paradigm"][-7:] == ["1", "5", "a:", "1,", "first", "pair", "1"]
+    assert rows["a good sentence stands once in its paradigm"][-7:] == [
+        "1",
+        "5",
+        "a:",
+        "1,",
+        "first",
+        "pair",
+        "1",
+    ]
     assert rows["a pair stands in one paradigm"][-7:] == ["1", "5", "b:", "1,", "first", "pair", "2"]
-    assert rows["no bad sentence is a good one of its paradigm"][-7:] == ["3", "5", "b:", "3,", "first", "pair", "2"]
+    assert rows["no bad sentence is a good one of its paradigm"][-7:] == [
+        "3",
+        "5",
+        "b:",
+        "3,",
+        "first",
+        "pair",
+        "2",
+    ]
 
 
 def test_a_pair_can_be_asked_what_it_breaks(folder):
@@ -59,5 +75,7 @@ def test_folders_that_are_no_benchmark(folder, tmp_path):
     with pytest.raises(UserError, match=r"benchmark: no folder .*mien.*Did you mean .*mine'"):
         folder([("a", "x", "y")])
         check_folder(tmp_path / "mien")
-    with pytest.raises(UserError, match=r"holds no card.yaml, and 'other' is not the name of a published benchmark"):
+    with pytest.raises(
+        UserError, match=r"holds no card.yaml, and 'other' is not the name of a published benchmark"
+    ):
         check_folder(folder([("a", "x", "y")], card="", name="other"))

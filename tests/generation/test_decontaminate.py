@@ -39,7 +39,9 @@ def scored(tmp_path):
 
 
 def listed(goods=GOODS):
-    return Made(paradigms=[Listed(name="p", phenomenon="f", candidates=[Pair(good, "bad") for good in goods])], card={})
+    return Made(
+        paradigms=[Listed(name="p", phenomenon="f", candidates=[Pair(good, "bad") for good in goods])], card={}
+    )
 
 
 @given(st.lists(st.lists(st.floats(-9, 0), min_size=3, max_size=3), min_size=1, max_size=12), st.integers(1, 12))
@@ -88,11 +90,19 @@ def test_what_cannot_be_filtered(scored, tmp_path):
 def test_the_command_keeps_the_least_familiar_pairs(scored, tmp_path, run_command):
     pool = tmp_path / "pool"
     pool.mkdir()
-    lines = [f'{{"UID": "p", "phenomenon": "f", "sentence_good": "{good}", "sentence_bad": "x"}}\n' for good in GOODS]
+    lines = [
+        f'{{"UID": "p", "phenomenon": "f", "sentence_good": "{good}", "sentence_bad": "x"}}\n' for good in GOODS
+    ]
     (pool / "p.jsonl").write_text("".join(lines))
     (pool / "card.yaml").write_text("name: pool\nlanguage: eng\ncolumns: {paradigm: UID}\nlicense: CC0-1.0\n")
     folder = scored("model", {good: -float(number) for number, good in enumerate(GOODS)})
-    given = ["source=folder", f"benchmark={pool}", f"out={tmp_path / 'kept'}", "pairs=3", f"filter.scores=[{folder}]"]
+    given = [
+        "source=folder",
+        f"benchmark={pool}",
+        f"out={tmp_path / 'kept'}",
+        "pairs=3",
+        f"filter.scores=[{folder}]",
+    ]
     assert run_command("generate", *given)[0] == 0
     kept = pd.read_json(tmp_path / "kept" / "p.jsonl", lines=True)
     assert list(kept["sentence_good"]) == ["good 11", "good 10", "good 9"]
@@ -110,10 +120,12 @@ def test_pairs_of_a_folder_keep_a_value_that_is_missing(tmp_path, run_command):
         for at, pair in enumerate(pairs)
     ]
     (pool / "p.jsonl").write_text("\n".join([*lines, ""]))
-    (pool / "card.yaml").write_text("name: pool\nlanguage: eng\ncolumns: {paradigm: UID, level: level, note: note}\n")
+    (pool / "card.yaml").write_text(
+        "name: pool\nlanguage: eng\ncolumns: {paradigm: UID, level: level, note: note}\n"
+    )
     given = ["source=folder", f"benchmark={pool}", f"out={tmp_path / 'kept'}", "pairs=all"]
     assert run_command("generate", *given)[0] == 0
     kept = [json.loads(line) for line in (tmp_path / "kept" / "p.jsonl").read_text().splitlines()]
-    assert {row["sentence_good"]: (row["level"], row["note"]) for row in kept} == dict.fromkeys(GOODS, (None, None)) | {
-        GOODS[0]: (3, "first")
-    }
+    assert {row["sentence_good"]: (row["level"], row["note"]) for row in kept} == dict.fromkeys(
+        GOODS, (None, None)
+    ) | {GOODS[0]: (3, "first")}

@@ -11,7 +11,14 @@ from ucurve.generation.differences import (
     stretches,
 )
 
-LEMMAS = {"sings": {"sing"}, "sing": {"sing"}, "runs": {"run"}, "run": {"run"}, "saw": {"saw", "see"}, "see": {"see"}}
+LEMMAS = {
+    "sings": {"sing"},
+    "sing": {"sing"},
+    "runs": {"run"},
+    "run": {"run"},
+    "saw": {"saw", "see"},
+    "see": {"see"},
+}
 
 
 @pytest.mark.parametrize(

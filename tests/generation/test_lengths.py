@@ -88,7 +88,9 @@ def test_draws_are_balanced_too():
 
 def test_draws_that_can_never_be_balanced_end():
     outcome = Chooser(3, 0, lengths=BALANCED).choose(
-        Drawn(name="p", phenomenon="f", draw=lambda rng: Pair(str(rng.random()), "longer than any number of these"))
+        Drawn(
+            name="p", phenomenon="f", draw=lambda rng: Pair(str(rng.random()), "longer than any number of these")
+        )
     )
     assert outcome.pairs == []
     assert set(outcome.reasons) == {"no pair of opposite lengths"}
@@ -100,7 +102,12 @@ def generate(tmp_path, run_command):
 
     def run(*arguments, out="toy"):
         (tmp_path / "toy.conllu").write_text(treebank(*GOOD), encoding="utf-8")
-        given = ["source=multiblimp", f"treebanks=[{tmp_path / 'toy.conllu'}]", "language=epo", f"out={tmp_path / out}"]
+        given = [
+            "source=multiblimp",
+            f"treebanks=[{tmp_path / 'toy.conllu'}]",
+            "language=epo",
+            f"out={tmp_path / out}",
+        ]
         code, _, said = run_command("generate", *given, *arguments)
         assert code == 0
         report, card = ((tmp_path / out / name).read_text() for name in ("report.json", "card.yaml"))

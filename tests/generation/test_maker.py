@@ -36,7 +36,9 @@ def test_all_that_is_looked_at_is_kept_or_has_a_reason():
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("abcd"))), st.none() | st.integers(1, 5), st.integers()
+    st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("abcd"))),
+    st.none() | st.integers(1, 5),
+    st.integers(),
 )
 def test_nothing_is_equal_or_twice_and_all_is_counted(pairs, wanted, seed):
     outcome = Chooser(wanted, seed).choose(listed(*pairs))

@@ -29,11 +29,15 @@ def run(run_command):
 def model(make_model, make_tokenizer, write_checkpoint, tmp_path):
     """A model of characters with random weights."""
     letters = [
-        chr(number) for number in (*range(32, 127), *range(0x400, 0x460), *range(0x900, 0x980), *range(0xC0, 0x180))
+        chr(number)
+        for number in (*range(32, 127), *range(0x400, 0x460), *range(0x900, 0x980), *range(0xC0, 0x180))
     ]
     tokenizer = make_tokenizer(letters)
     return write_checkpoint(
-        tmp_path / "model", make_model(vocabulary=len(letters) + 2, positions=512), tokenizer=tokenizer, manifest=False
+        tmp_path / "model",
+        make_model(vocabulary=len(letters) + 2, positions=512),
+        tokenizer=tokenizer,
+        manifest=False,
     )
 
 
@@ -58,7 +62,9 @@ FORMS = {  # by number
 def _with_attractors():
     """Sentences without an attractor, and with one of either number; before some verbs there is an adverb too."""
     for number, (nouns, verbs) in FORMS.items():
-        for (lemma, subject), (verb_lemma, form), attractor in product(nouns.items(), verbs.items(), (None, SG, PL)):
+        for (lemma, subject), (verb_lemma, form), attractor in product(
+            nouns.items(), verbs.items(), (None, SG, PL)
+        ):
             between = ["tre/tre/ADV//1/advmod"] if verb_lemma == "boji" else []
             if attractor is not None:
                 other = noun(FORMS[attractor][0]["hundo"], "hundo", attractor, 1, "nmod")
@@ -99,7 +105,13 @@ def test_a_maker_is_kept_with_what_is_taken_of_its_pairs(run, tmp_path):
 def test_benchmarks_made_of_the_published_resources_are_scored_and_reported(run, model, shared, tmp_path):
     pytest.importorskip("pymorphy3")
     made = tmp_path / "made"
-    run("generate", "source=tse", f"vocabulary={shared / 'pairs/tse/vocabulary'}", f"out={made / 'suites'}", "pairs=2")
+    run(
+        "generate",
+        "source=tse",
+        f"vocabulary={shared / 'pairs/tse/vocabulary'}",
+        f"out={made / 'suites'}",
+        "pairs=2",
+    )
     run("generate", "source=rublimp", "treebanks=[tests/generation/rublimp/sentences.conllu]", f"resources={shared / 'pairs/rublimp'}",
         f"out={made / 'russian'}", "pairs=2")  # fmt: skip
     scored = score_and_report(run, model, [made / "suites", made / "russian"], tmp_path)
@@ -117,7 +129,9 @@ def score_and_report(run, model, folders, tmp_path):
     for folder in folders:
         scored = accuracy[accuracy["benchmark"].str.partition("/")[0] == folder.name]
         lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in folder.glob("*.jsonl"))
-        overall = scored[(scored["phenomenon"] == "all") & (scored["paradigm"] == "all") & (scored["split"] == "all")]
+        overall = scored[
+            (scored["phenomenon"] == "all") & (scored["paradigm"] == "all") & (scored["split"] == "all")
+        ]
         assert overall.loc[overall["linking"] == "lp", "n"].sum() == lines
     run("analyze", f"runs={out}", f"out={tmp_path / 'figures'}")
     report = (tmp_path / "figures" / "report.html").read_text(encoding="utf-8")

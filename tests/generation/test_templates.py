@@ -80,7 +80,8 @@ def test_the_same_seed_gives_the_same_bytes(project, command):
     for out, seed in (("one/x", 0), ("two/x", 0), ("three/x", 1)):
         command("pairs=4", f"seed={seed}", out=out)
     one, two, three = (
-        {file.name: file.read_bytes() for file in (project / name / "x").iterdir()} for name in ("one", "two", "three")
+        {file.name: file.read_bytes() for file in (project / name / "x").iterdir()}
+        for name in ("one", "two", "three")
     )
     assert one == two
     assert set(one) == {"order.jsonl", "card.yaml", "report.json"}
@@ -91,9 +92,9 @@ def test_the_same_seed_gives_the_same_bytes(project, command):
 def test_the_report_gives_yield_and_reasons(project, command):
     write_template(project, "b_long", uid="long", bad_rule=["pos:N", "phrase:Act", "呢。"])
     said = command("pairs=12")
-    table = said.partition("0 of 2 paradigms have 12 pairs; the source gives these fewer, and all of them are kept:\n")[
-        2
-    ]
+    table = said.partition(
+        "0 of 2 paradigms have 12 pairs; the source gives these fewer, and all of them are kept:\n"
+    )[2]
     assert [line.split(maxsplit=3) for line in table.splitlines()[:3]] == [
         ["paradigm", "pairs", "candidates", "why not more"],
         ["order", "10", "600", "too few different sentences (590 times)"],
@@ -111,19 +112,29 @@ def test_the_report_gives_yield_and_reasons(project, command):
          "reasons": {"length": 600}, "good_longer": 0, "bad_longer": 0, "equally_long": 0, "accuracy_of_shorter": None,
          "several_places": 0, "unequal_length": 0, "note": ""},
     ]  # fmt: skip
-    assert sorted(file.name for file in (project / "out").iterdir()) == ["card.yaml", "order.jsonl", "report.json"]
+    assert sorted(file.name for file in (project / "out").iterdir()) == [
+        "card.yaml",
+        "order.jsonl",
+        "report.json",
+    ]
 
 
 def test_paradigms_whose_pairs_differ_in_few_ways_are_named(project, command):
     write_template(
-        project, "b_fixed", uid="fixed", good_rule=["pos:N", "跑", "了", "。"], bad_rule=["pos:N", "了", "跑", "。"]
+        project,
+        "b_fixed",
+        uid="fixed",
+        good_rule=["pos:N", "跑", "了", "。"],
+        bad_rule=["pos:N", "了", "跑", "。"],
     )
     said = command("pairs=5")
     assert "in 1 of 2 paradigms good and bad sentence differ in fewer than 4 different ways: fixed (1)." in said
 
 
 def test_the_last_of_several_templates_of_one_uid_makes_the_pairs(project, command):
-    write_template(project, "b_order", uid="order", good_rule=["pos:N", "也", "。"], bad_rule=["也", "pos:N", "。"])
+    write_template(
+        project, "b_order", uid="order", good_rule=["pos:N", "也", "。"], bad_rule=["也", "pos:N", "。"]
+    )
     note = "a_order.json: not used: b_order.json has the same uid"
     assert note in command("pairs=4")
     assert report(project)["notes"] == [note]

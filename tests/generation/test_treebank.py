@@ -27,7 +27,9 @@ SEVERAL = """1-2	al	_	_	_	_	_	_	_	_
 def read(tmp_path):
     def read(text, name="x-ud-dev.conllu"):
         data = text if isinstance(text, bytes) else text.encode()
-        (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") and isinstance(text, str) else data)
+        (tmp_path / name).write_bytes(
+            gzip.compress(data) if name.endswith(".gz") and isinstance(text, str) else data
+        )
         return list(read_treebank(tmp_path / name))
 
     return read
@@ -63,7 +65,9 @@ def test_words_of_a_multiword_token_have_no_text_of_their_own(read):
 
 
 def test_sentences_after_one_another_and_windows_line_ends(read):
-    assert [found.id for found in read(f"\n\n{SENTENCE}\n{SENTENCE.replace('s1', 's2')}".replace("\n", "\r\n"))] == [
+    assert [
+        found.id for found in read(f"\n\n{SENTENCE}\n{SENTENCE.replace('s1', 's2')}".replace("\n", "\r\n"))
+    ] == [
         "s1",
         "s2",
     ]

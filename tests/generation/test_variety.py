@@ -30,7 +30,9 @@ CLAUSES = ("cat//NOUN//5/nsubj", "that//PRON//4/obj", "dog//NOUN//4/nsubj", "saw
 def parse(tmp_path):
     def parsed(*sentences):
         path = tmp_path / "parses.conllu"
-        path.write_text("".join(sentence(f"s{at}", *words) for at, words in enumerate(sentences)), encoding="utf-8")
+        path.write_text(
+            "".join(sentence(f"s{at}", *words) for at, words in enumerate(sentences)), encoding="utf-8"
+        )
         return list(read_treebank(path))
 
     return parsed
@@ -115,7 +117,9 @@ def test_a_check_says_how_varied_the_good_sentences_are(made, run_command):
 
 
 def test_words_are_frequent_that_are_one_in_a_million_of_a_text(made, run_command):
-    (made / "text.txt").write_text("A b.\n" + "z " * 1_999_997 + "\n")  # a, b and the stop are one in two millions
+    (made / "text.txt").write_text(
+        "A b.\n" + "z " * 1_999_997 + "\n"
+    )  # a, b and the stop are one in two millions
     arguments = (f"check={made / 'mine'}", f"parses={made / 'parses.conllu'}", f"corpus={made / 'text.txt'}")
     assert rows_of(run_command("generate", *arguments)[1])["f"][-1] == "0.0"
     (made / "text.txt").write_text("A b.\n" + "z " * 999_997 + "\n")
@@ -163,7 +167,8 @@ def test_pairs_depths_and_words_of_the_published_russian_pairs_are_those_of_tabl
 def test_basque_arguments_have_the_shares_of_the_paper(shared):
     files = sorted((shared / "treebanks").glob("eu_bdt-*"))
     counts = {
-        row["argument"]: row["count"] for row in count_arguments([s for file in files for s in read_treebank(file)])
+        row["argument"]: row["count"]
+        for row in count_arguments([s for file in files for s in read_treebank(file)])
     }
     printed = {"subjects": 8595, "direct objects": 7508}  # of the whole treebank; here are its two smaller parts
     for argument, number in printed.items():

@@ -49,7 +49,13 @@ class Work:
 def grid(folder: Path, place: Path, *steps: int) -> list[str]:
     """The arguments of a grid of ``rate=wsd`` with budgets of so many steps."""
     words = [word for word in command(folder, WAYS[0], place / "runs", 1)[1:] if not word.startswith("tokens=")]
-    return ["-m", f"tokens={','.join(str(128 * number) for number in steps)}", "rate=wsd", "optimizer.warmup=2", *words]
+    return [
+        "-m",
+        f"tokens={','.join(str(128 * number) for number in steps)}",
+        "rate=wsd",
+        "optimizer.warmup=2",
+        *words,
+    ]
 
 
 def make_works(folder: Path) -> dict[str, Work]:
@@ -113,7 +119,9 @@ def check(work: Work, place: Path) -> None:
         AssertionError: when they differ, or something was left behind.
     """
     made = work.made(place)
-    differ = [name for name in made.keys() | work.left_alone.keys() if made.get(name) != work.left_alone.get(name)]
+    differ = [
+        name for name in made.keys() | work.left_alone.keys() if made.get(name) != work.left_alone.get(name)
+    ]
     assert not differ, f"{work.name}: {differ} differ in {place}"
     left = [path for path in place.rglob(".*") if is_leftover(path) or path.name == ".out.lock"]
     assert not left, left

@@ -8,7 +8,15 @@ from ucurve.training.engine.execution import Execution
 from ucurve.training.model.design import NOT_PREDICTED
 from ucurve.training.run.prepare import expect_run
 
-GRID = ["model=tiny", "tokenizer=char", "data=demo", "tokens=100K,200K", "seed=0,1", "engine=torch", "schedule.count=3"]
+GRID = [
+    "model=tiny",
+    "tokenizer=char",
+    "data=demo",
+    "tokens=100K,200K",
+    "seed=0,1",
+    "engine=torch",
+    "schedule.count=3",
+]
 
 
 @pytest.fixture
@@ -55,7 +63,9 @@ def test_another_model_is_timed_for_itself():
 
 
 def test_another_optimizer_is_timed_for_itself():
-    plans = [expect_run(cell.settings).plan for cell in expand_grid([*GRID, "optimizer=adamw,muon", "tokens=100K"])]
+    plans = [
+        expect_run(cell.settings).plan for cell in expand_grid([*GRID, "optimizer=adamw,muon", "tokens=100K"])
+    ]
     seconds = {"adamw": 1.0, "muon": 3.0}
     rows = measure_costs(plans, lambda plan: seconds[plan.settings.optimizer.kind])
     hours = {plan.settings.optimizer.kind: row["hours"] for plan, row in zip(plans, rows, strict=False)}

@@ -30,7 +30,9 @@ def steps(tmp_path, monkeypatch):
     monkeypatch.setattr("ucurve.training.cli.train_cells", train)
     monkeypatch.setattr("ucurve.launch.workers.workers_command", start_workers)
     monkeypatch.setattr("ucurve.training.verify.verify_folder", lambda run: done.append(("verify", str(run))))
-    monkeypatch.setattr("ucurve.analysis.run.print_analysis", lambda settings: done.append(("analyze", settings.out)))
+    monkeypatch.setattr(
+        "ucurve.analysis.run.print_analysis", lambda settings: done.append(("analyze", settings.out))
+    )
     return done
 
 

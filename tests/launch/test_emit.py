@@ -68,12 +68,21 @@ def test_what_is_asked_of_slurm_stands_in_the_script(emitted):
         "slurm.options=['--qos=high']",
     )
     asked = {line.removeprefix("#SBATCH ") for line in text.splitlines() if line.startswith("#SBATCH")}
-    wanted = {"--time=1-02:00:00", "--partition=long", "--gpus-per-node=2", "--array=0-3%3", "--qos=high", "--requeue"}
+    wanted = {
+        "--time=1-02:00:00",
+        "--partition=long",
+        "--gpus-per-node=2",
+        "--array=0-3%3",
+        "--qos=high",
+        "--requeue",
+    }
     wanted |= {"--cpus-per-task=4"}
     assert wanted <= asked
 
 
-@pytest.mark.parametrize(("given", "cores"), [([], 2), (["processes=8"], 16), (["processes=8", "slurm.cpus=9"], 9)])
+@pytest.mark.parametrize(
+    ("given", "cores"), [([], 2), (["processes=8"], 16), (["processes=8", "slurm.cpus=9"], 9)]
+)
 def test_the_cores_follow_from_the_processes(emitted, given, cores):
     assert f"#SBATCH --cpus-per-task={cores}\n" in emitted(*given)
 
@@ -81,14 +90,20 @@ def test_the_cores_follow_from_the_processes(emitted, given, cores):
 def test_more_runs_than_one_array_of_slurm_may_have_are_several_arrays(emitted, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("ucurve.launch.emit.expand_grid", lambda grid: expand_grid(grid) * 550)
     text, script = emitted("slurm.at_once=5"), tmp_path / "out"
-    arrays = [f"sbatch {script}", f"sbatch --array=0-1000%5 {script} 1001", f"sbatch --array=0-197%5 {script} 2002"]
+    arrays = [
+        f"sbatch {script}",
+        f"sbatch --array=0-1000%5 {script} 1001",
+        f"sbatch --array=0-197%5 {script} 2002",
+    ]
     assert f"submit it with: {'; '.join(arrays)}\n" in capsys.readouterr().err
     assert "#SBATCH --array=0-1000%5\n" in text
     assert all(f"\n#   {one}\n" in text for one in arrays)
     script.write_text(text.partition("\n# The warning")[0] + '\necho "$run $*"\n')
     for words, task, run in ([], 1000, 1000), (["1001"], 0, 1001), (["2002"], 197, 2199):
         environment = {"SLURM_ARRAY_TASK_ID": str(task), "PATH": os.environ["PATH"]}
-        done = subprocess.run(["bash", script, *words], env=environment, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            ["bash", script, *words], env=environment, capture_output=True, text=True, check=True
+        )
         assert done.stdout == f"{run} {' '.join(expand_grid(GRID)[run % 4].overrides)}\n"
 
 
@@ -101,7 +116,9 @@ def test_on_several_nodes_every_process_gets_the_cores_of_the_job(emitted):
 def test_a_host_file_is_made_for_deepspeed_on_several_nodes(emitted):
     text = emitted("nodes=2", "processes=4", "launcher=deepspeed", "slurm.gpus=4")
     assert "s/$/ slots=4/" in text
-    assert '--hostfile "$HOSTFILE" --master_addr "$MASTER_ADDR" --master_port "$MASTER_PORT" --no_local_rank' in text
+    assert (
+        '--hostfile "$HOSTFILE" --master_addr "$MASTER_ADDR" --master_port "$MASTER_PORT" --no_local_rank' in text
+    )
     assert "MASTER_PORT=29500" not in text, "each job takes a port that is free"
 
 
@@ -117,9 +134,11 @@ def test_submitit_gets_one_command_whose_axes_are_the_grid(emitted):
     (line,) = emitted("format=submitit", "slurm.time=00:30:30", "slurm.partition=short").splitlines()
     words = shlex.split(line)
     assert words[:3] == ["python", "train.py", "-m"]
-    assert {"hydra/launcher=submitit_slurm", "hydra.launcher.timeout_min=30", "hydra.launcher.partition=short"} <= {
-        *words
-    }
+    assert {
+        "hydra/launcher=submitit_slurm",
+        "hydra.launcher.timeout_min=30",
+        "hydra.launcher.partition=short",
+    } <= {*words}
     assert words[-len(GRID) :] == GRID
 
 
@@ -127,7 +146,10 @@ def test_submitit_gets_one_command_whose_axes_are_the_grid(emitted):
     ("arguments", "message"),
     [
         (["launcher=python", "processes=2"], "launcher=python starts one process, not 1 x 2"),
-        (["format=submitit", "processes=2"], "format=submitit starts one process for each run; use format=slurm-array"),
+        (
+            ["format=submitit", "processes=2"],
+            "format=submitit starts one process for each run; use format=slurm-array",
+        ),
         (["format=commands", "launcher=workers"], "launcher=workers fills nodes of Slurm .* not format=commands"),
         (["format=commands", "nodes=2"], "format=commands is for one node; use format=slurm-array"),
         (

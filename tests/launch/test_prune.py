@@ -66,9 +66,13 @@ def test_what_is_scored_goes_and_all_else_goes_on(run, root, tmp_path, capsys):
     copy_checkpoint(run, other, read_manifest(pruned))
     assert find_faults(*checkpoints(other)) == []
     assert read_manifest(*checkpoints(other)).weights_sha256 == read_manifest(pruned).weights_sha256
-    with pytest.raises(UserError, match=r"average=2: the weights of step00000003, step00000007 of .* were removed"):
+    with pytest.raises(
+        UserError, match=r"average=2: the weights of step00000003, step00000007 of .* were removed"
+    ):
         score(run, root, average=2)
-    with pytest.raises(UserError, match="step00000003, step00000007 were removed by prune, so it is not published"):
+    with pytest.raises(
+        UserError, match="step00000003, step00000007 were removed by prune, so it is not published"
+    ):
         publish_run(run, tmp_path / "out", revisions(run))
 
 
@@ -76,7 +80,10 @@ def test_new_pairs_are_scored_where_the_weights_are(run, root, capsys):
     prune_command({"run": str(run)})
     make_benchmark(root, "blimp", "玄黄宇宙洪荒天地")
     score(run, root, "custom", custom={"path": str(root / "blimp")})
-    assert "the weights of steps 3, 7 were removed by prune, so nothing new is scored there" in capsys.readouterr().err
+    assert (
+        "the weights of steps 3, 7 were removed by prune, so nothing new is scored there"
+        in capsys.readouterr().err
+    )
     table = load_table(ACCURACY, run)
     assert set(table[table["benchmark"] != "zhoblimp"]["step"]) == {0, 12}
     assert run_faults(run) == []
@@ -87,7 +94,9 @@ def test_scores_that_could_not_be_computed_again_are_not_replaced(run, root):
     (root / "zhoblimp" / "pairs.jsonl").unlink()
     (root / "zhoblimp").rmdir()
     make_benchmark(root, "zhoblimp", "荒洪宙宇黄玄地天")
-    with pytest.raises(UserError, match="are of other pairs or settings than those asked for; they would be lost"):
+    with pytest.raises(
+        UserError, match="are of other pairs or settings than those asked for; they would be lost"
+    ):
         score(run, root)
     assert run_faults(run) == []
 

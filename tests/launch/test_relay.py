@@ -40,7 +40,9 @@ def test_without_a_signal_the_exit_code_is_the_launchers(worker, code):
 
 
 def test_ctrl_c_waits_for_the_launcher_and_shows_no_traceback():
-    saves = "import sys, time\ntry: print('ready', flush=True); time.sleep(30)\nexcept KeyboardInterrupt: sys.exit(1)"
+    saves = (
+        "import sys, time\ntry: print('ready', flush=True); time.sleep(30)\nexcept KeyboardInterrupt: sys.exit(1)"
+    )
     with relayed("", saves, stderr=subprocess.PIPE, start_new_session=True) as process:
         assert process.stdout.readline() == "ready\n"
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does

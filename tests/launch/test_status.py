@@ -27,7 +27,8 @@ def run(tmp_path):
         folder.mkdir(parents=True)
         (folder / "config.yaml").touch()
         lines = [
-            json.dumps({"step": step, "loss": 9.0 - step, "tokens_per_second": 100.0}) for step in range(1, steps + 1)
+            json.dumps({"step": step, "loss": 9.0 - step, "tokens_per_second": 100.0})
+            for step in range(1, steps + 1)
         ]
         (folder / "metrics.jsonl").write_text("".join(line + "\n" for line in lines))
         write_run(folder, status, checkpoint_steps=STEPS, **more)
@@ -114,7 +115,9 @@ def test_a_later_record_outlives_the_note_of_a_failure(tmp_path, run):
 
 def test_a_grid_shows_what_is_missing(tmp_path, run, capsys):
     run("14m-10M-char-text-s1", "finished", steps=12)
-    status_command(["-m", "tokens=10M", "tokenizer=char", "data=text", "seed=0,1", f"paths.runs={tmp_path / 'runs'}"])
+    status_command(
+        ["-m", "tokens=10M", "tokenizer=char", "data=text", "seed=0,1", f"paths.runs={tmp_path / 'runs'}"]
+    )
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["cell", "status", "step", "loss", "tokens/s", "age", "reason"]
     assert lines[1].split()[:3] == ["14m-10M-char-text-s0", "missing", "0/610"]
@@ -153,7 +156,12 @@ def test_the_module_runs_without_torch_and_a_mistake_is_one_line(tmp_path, run):
     assert done.stdout.splitlines()[-1] == "1 cells: 1 done"
     assert "| torch\n" not in done.stderr
     done = subprocess.run(
-        [*call[:1], *call[3:5], "runs=nowhere/*"], check=False, cwd=ROOT, capture_output=True, text=True, timeout=60
+        [*call[:1], *call[3:5], "runs=nowhere/*"],
+        check=False,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 

@@ -42,7 +42,9 @@ def test_every_worker_has_its_environment_and_its_lines_have_its_number(capfd):
 
 @pytest.mark.parametrize(("codes", "worst"), [("0 0", 0), ("1 0", 1), ("0 75", 75), ("0 -9", 137)])
 def test_the_exit_code_is_the_worst(codes, worst):
-    code = "import os; code = int(os.environ['CODE']); os.kill(os.getpid(), -code) if code < 0 else os._exit(code)"
+    code = (
+        "import os; code = int(os.environ['CODE']); os.kill(os.getpid(), -code) if code < 0 else os._exit(code)"
+    )
     assert run_workers(python(code), [os.environ | {"CODE": one} for one in codes.split()]) == worst
 
 
@@ -113,7 +115,13 @@ def test_two_workers_score_every_checkpoint_of_every_run(grid, tmp_path, capfd, 
     runs = [path for path in (tmp_path / "runs").iterdir() if not path.name.startswith(".")]
     capfd.readouterr()
     workers_command(
-        ["workers=2", "score", f"run={tmp_path}/runs/*", "benchmarks=zhoblimp", f"benchmark_root={tmp_path}/benchmarks"]
+        [
+            "workers=2",
+            "score",
+            f"run={tmp_path}/runs/*",
+            "benchmarks=zhoblimp",
+            f"benchmark_root={tmp_path}/benchmarks",
+        ]
     )
     assert len(runs) == 2
     for run in runs:

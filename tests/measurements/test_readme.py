@@ -20,9 +20,13 @@ def test_every_program_has_one_row() -> None:
 
 
 def test_every_measurement_that_is_named_is_there() -> None:
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     names = [
-        name for name in listed.split("\0") if name.endswith((".py", ".md", "Makefile")) and (ROOT / name).is_file()
+        name
+        for name in listed.split("\0")
+        if name.endswith((".py", ".md", "Makefile")) and (ROOT / name).is_file()
     ]
     texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in names}
     lost = {

@@ -18,6 +18,8 @@ def some_credits(clusters_of_last: int, runs: int = 3, tokens: np.ndarray = TOKE
     return 2 * (alike + own > 0).astype(np.uint8), paradigms.astype(np.int64), clusters
 
 
-def scored(half_points: np.ndarray, paradigms: np.ndarray, clusters: np.ndarray, tokens: np.ndarray = TOKENS) -> Scored:
+def scored(
+    half_points: np.ndarray, paradigms: np.ndarray, clusters: np.ndarray, tokens: np.ndarray = TOKENS
+) -> Scored:
     """Take them for a curve."""
     return Scored("a", "all", tokens, half_points / 2, paradigms, clusters)

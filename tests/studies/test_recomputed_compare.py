@@ -22,7 +22,9 @@ def test_what_is_alike_up_to_rounding_does_not_differ(capsys):
     assert "some: 2 rows (p, found), 0 differ" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("column", "values"), [("p", [0.5001, np.nan]), ("p", [0.5, 0.5]), ("found", ["falls", ""])])
+@pytest.mark.parametrize(
+    ("column", "values"), [("p", [0.5001, np.nan]), ("p", [0.5, 0.5]), ("found", ["falls", ""])]
+)
 def test_a_number_or_word_that_differs_is_found(column, values):
     assert differ(PAGE.assign(found=PAGE["found"].fillna("")).assign(**{column: values})) == 1
 

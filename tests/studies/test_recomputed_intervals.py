@@ -22,7 +22,9 @@ DESIGNS = pytest.mark.parametrize("too_few", [False, True])
 
 def credits_of(too_few):
     half_points, paradigms, clusters = some_credits(1)
-    return (half_points, paradigms * 0, np.minimum(clusters, 1)) if too_few else (half_points, paradigms, clusters)
+    return (
+        (half_points, paradigms * 0, np.minimum(clusters, 1)) if too_few else (half_points, paradigms, clusters)
+    )
 
 
 def inside(row, name, value):
@@ -34,7 +36,9 @@ def test_intervals_of_dips_are_those_of_the_program(too_few):
     credits_ = credits_of(too_few)
     row = intervals.of_turns(scored(*credits_))
     test = shape_test(estimate_curve(TOKENS, *credits_))
-    assert (row["dip"], row["bump"], row["peak"]) == pytest.approx((test["dip"], test["bump"], test["bump_place"]))
+    assert (row["dip"], row["bump"], row["peak"]) == pytest.approx(
+        (test["dip"], test["bump"], test["bump_place"])
+    )
     expected = {
         "dip_low": test["dip_depth_low"], "dip_high": test["dip_depth_high"], "bottom_low": test["dip_place_low"],
         "bottom_high": test["dip_place_high"],
@@ -120,5 +124,7 @@ def test_the_smallest_dip_is_that_of_the_program_within_the_error_of_its_draws()
     half_points, paradigms, _ = some_credits(1)
     clusters = np.arange(len(paradigms))
     row = power.limits(scored(half_points, paradigms, clusters), 0.2)
-    assert inside(row, "detectable_dip", dip_power(estimate_curve(TOKENS, half_points, paradigms)).smallest_dip(0.2))
+    assert inside(
+        row, "detectable_dip", dip_power(estimate_curve(TOKENS, half_points, paradigms)).smallest_dip(0.2)
+    )
     assert row["detectable_dip_most"] / row["detectable_dip_least"] < 4

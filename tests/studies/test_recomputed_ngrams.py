@@ -57,7 +57,9 @@ def test_orders_of_single_runs_are_counted():
 
 def test_dips_that_are_none_and_dips_that_are_missing_are_named():
     tests = {"line": ["a"], "phenomenon": ["x"], "linking": ["lp"]}
-    lines = pd.DataFrame({**tests, "p_holm_low": [0.01], "p_holm_high": [0.02], "possible_these_runs": [{"rising"}]})
+    lines = pd.DataFrame(
+        {**tests, "p_holm_low": [0.01], "p_holm_high": [0.02], "possible_these_runs": [{"rising"}]}
+    )
     alone = pd.DataFrame({**tests, "run": [0], "p_holm_low": [0.2], "p_holm_high": [0.4]})
     found = ngrams.found_dips(lines, alone, {"a": ["s0"]})
     assert ngrams.check_dips(found, [("a", "all runs", "x", "lp")]) == []

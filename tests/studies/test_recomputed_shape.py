@@ -140,7 +140,9 @@ def test_p_values_are_those_of_the_program_within_monte_carlo_error():
 
 
 def test_holm_leaves_out_what_has_no_p():
-    assert shape.holm(np.array([0.04, np.nan, 0.01, 0.03])) == pytest.approx([0.06, np.nan, 0.03, 0.06], nan_ok=True)
+    assert shape.holm(np.array([0.04, np.nan, 0.01, 0.03])) == pytest.approx(
+        [0.06, np.nan, 0.03, 0.06], nan_ok=True
+    )
 
 
 def test_the_error_of_two_estimates_is_four_standard_errors_of_both():

@@ -52,7 +52,10 @@ def overrides(folder, way, model, steps, tiny):
         f"schedule.count={2 if tiny else 4}",
         "eval.benchmarks=[demo]",
         *(["eval.subset=5"] if tiny else []),
-        *[f"paths.{name}={folder / place}" for name, place in (("runs", way), ("cache", "c"), ("tokenizers", "t"))],
+        *[
+            f"paths.{name}={folder / place}"
+            for name, place in (("runs", way), ("cache", "c"), ("tokenizers", "t"))
+        ],
         *WAYS[way][1],
     ]
 
@@ -60,7 +63,9 @@ def overrides(folder, way, model, steps, tiny):
 def train_all(folder, models, ways, steps, tiny):
     """Train every model in every way, with one start for each number of processes; returns each model's run folders."""
     for size in sorted({WAYS[way][0] for way in ways}):
-        jobs = [overrides(folder, way, model, steps, tiny) for way in ways if WAYS[way][0] == size for model in models]
+        jobs = [
+            overrides(folder, way, model, steps, tiny) for way in ways if WAYS[way][0] == size for model in models
+        ]
         (folder / "jobs.json").write_text(json.dumps(jobs))
         worker = ["-m", "tests.train.families_worker", folder / "jobs.json"]
         codes, errors = finish(start(worker, size), timeout=7200)
@@ -131,7 +136,10 @@ def engine_losses_in_float64(run):
     shape = plan.vocabulary, settings.batch.length, prepared.document_token
     model = settings.model.design.build_model(*shape, settings.seeds.init)
     with float64_in(model):
-        engine, losses = TorchEngine(model, settings.optimizer, settings.engine.micro_batch, torch.device("cpu")), []
+        engine, losses = (
+            TorchEngine(model, settings.optimizer, settings.engine.micro_batch, torch.device("cpu")),
+            [],
+        )
         for step in range(1, plan.steps + 1):
             windows = engine.place(prepared.batches.of_step(step))
             losses.append(engine.step(windows, plan.learning_rate(step), step).loss_sum / (SEQUENCES * LENGTH))
@@ -164,7 +172,9 @@ def train_plainly(run, model, logits_of):
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), settings["clip"])
         for optimizer in optimizers:
-            optimizer.param_groups[0]["lr"] = settings["learning_rate"] * cosine(settings, step, prepared.plan.steps)
+            optimizer.param_groups[0]["lr"] = settings["learning_rate"] * cosine(
+                settings, step, prepared.plan.steps
+            )
             optimizer.step()
             optimizer.zero_grad()
         losses.append(loss.item())

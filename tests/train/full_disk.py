@@ -58,7 +58,9 @@ def can_mount(folder):
 def disk(folder, size):
     """Mount a tmpfs of so many bytes on a folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", folder], check=True, capture_output=True)
+    subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", folder], check=True, capture_output=True
+    )
     try:
         yield
     finally:
@@ -125,7 +127,12 @@ def content(folder):
         if path.name == "metrics.jsonl":
             lines = [json.loads(line) for line in path.read_text().splitlines()]
             found[name] = [{key: line[key] for key in line if key != "tokens_per_second"} for line in lines]
-        elif not path.name.startswith(".") and path.name not in ("run.json", "config.yaml", "state.json", FILE_HASHES):
+        elif not path.name.startswith(".") and path.name not in (
+            "run.json",
+            "config.yaml",
+            "state.json",
+            FILE_HASHES,
+        ):
             found[name] = path.read_bytes()
     return found
 
@@ -141,7 +148,11 @@ def make_reference(folder):
     assert done.code == 0, done.error
     (run,) = (path for path in places["runs"].iterdir() if not path.name.startswith("."))
     places["eval"] = run / "eval"
-    return {name: content(place) for name, place in places.items()}, run, {name: used(places[name]) for name in PLACES}
+    return (
+        {name: content(place) for name, place in places.items()},
+        run,
+        {name: used(places[name]) for name in PLACES},
+    )
 
 
 def used(folder):

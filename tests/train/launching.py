@@ -20,7 +20,13 @@ import torch
 ROOT = Path(__file__).resolve().parents[2]
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(
-    ["deepspeed", "ucurve.training.cli", "ucurve.training.run.trainer", "ucurve.eval.run", "tests.train.launching"]
+    [
+        "deepspeed",
+        "ucurve.training.cli",
+        "ucurve.training.run.trainer",
+        "ucurve.eval.run",
+        "tests.train.launching",
+    ]
 )
 
 
@@ -31,7 +37,13 @@ def free_port():
 
 
 def environment(rank=0, size=1, port=0):
-    launcher = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    launcher = {
+        "RANK": rank,
+        "LOCAL_RANK": rank,
+        "WORLD_SIZE": size,
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": port,
+    }
     rest = {key: value for key, value in os.environ.items() if key not in launcher}
     more = {key: str(value) for key, value in launcher.items()} if size > 1 else {}
     return rest | more | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}

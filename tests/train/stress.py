@@ -77,7 +77,10 @@ def command(folder, way, runs, steps):
         "resume.seconds=0",
         "eval.benchmarks=[zhoblimp]",
         f"benchmark_root={folder / 'benchmarks'}",
-        *[f"paths.{name}={folder / place}" for name, place in (("runs", runs), ("cache", "c"), ("tokenizers", "t"))],
+        *[
+            f"paths.{name}={folder / place}"
+            for name, place in (("runs", runs), ("cache", "c"), ("tokenizers", "t"))
+        ],
         *way.overrides,
     ]
 
@@ -85,7 +88,9 @@ def command(folder, way, runs, steps):
 def outcome(run):
     """What a run came to: the bytes of checkpoints, held-out losses and scores, and the numbers of every step."""
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    files = {str(path.relative_to(run)): path.read_bytes() for path in (run / HELD_OUT, *run.glob("checkpoints/*/*"))}
+    files = {
+        str(path.relative_to(run)): path.read_bytes() for path in (run / HELD_OUT, *run.glob("checkpoints/*/*"))
+    }
     scores = {str(path.relative_to(run)): path.read_bytes() for path in run.glob("eval/*/*/*.parquet")}
     return files | scores, [{key: line[key] for key in line if key != "tokens_per_second"} for line in lines]
 

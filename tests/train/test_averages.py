@@ -34,12 +34,17 @@ def ask(tmp_path):
 
 @pytest.mark.parametrize(
     "model",
-    ["tiny", *(pytest.param(f"{name}-14m", marks=pytest.mark.long) for name in ("llama", "lstm", "mamba", "bert"))],
+    [
+        "tiny",
+        *(pytest.param(f"{name}-14m", marks=pytest.mark.long) for name in ("llama", "lstm", "mamba", "bert")),
+    ],
 )
 def test_scores_are_those_of_weights_added_by_hand(scored, ask, tmp_path, model):  # noqa: F811
     more = [] if model == "tiny" else [f"model={model}", *SMALL]
     more += ["model.config.num_attention_heads=2"] * (model in ("llama-14m", "bert-14m"))
-    run = train_of(scored("eval.when=never", "schedule.count=4", "data.holdout=0.1", "resume.keep_states=[5]", *more))
+    run = train_of(
+        scored("eval.when=never", "schedule.count=4", "data.holdout=0.1", "resume.keep_states=[5]", *more)
+    )
     mean = Path(f"{run}-average=3")
     ask(run=str(run), average=3)
     assert run_faults(mean, deep=True) == []
@@ -52,7 +57,9 @@ def test_scores_are_those_of_weights_added_by_hand(scored, ask, tmp_path, model)
     (alone,) = (tmp_path / "scores").rglob("step*.parquet")
     last = next((mean / "eval").rglob(f"{step_name(12)}.parquet"))
     columns = ["pair", "lp_good", "lp_bad", "n_good"]
-    pd.testing.assert_frame_equal(pd.read_parquet(last)[columns], pd.read_parquet(alone)[columns], check_exact=True)
+    pd.testing.assert_frame_equal(
+        pd.read_parquet(last)[columns], pd.read_parquet(alone)[columns], check_exact=True
+    )
 
 
 def test_means_are_a_line_beside_the_run(scored, ask, tmp_path):  # noqa: F811
@@ -85,12 +92,18 @@ def test_means_that_cannot_be_are_refused(scored, ask):  # noqa: F811
     write_manifest(
         checkpoints(Path(mean))[1], read_manifest(checkpoints(Path(mean))[1]).model_copy(update={"averaged": ()})
     )
-    with pytest.raises(UserError, match=r"-average=2: not the means of the checkpoints of .*; remove it, and they are"):
+    with pytest.raises(
+        UserError, match=r"-average=2: not the means of the checkpoints of .*; remove it, and they are"
+    ):
         ask(run=str(run), average=2)
     write_run_facts(run, facts.model_copy(update={"status": "interrupted"}))
-    with pytest.raises(UserError, match=r"average=2: .* is not finished, and its means would be of fewer checkpoints"):
+    with pytest.raises(
+        UserError, match=r"average=2: .* is not finished, and its means would be of fewer checkpoints"
+    ):
         ask(run=str(run), average=2)
-    with pytest.raises(UserError, match=r"average=N is of the checkpoints of a finished run; it goes with neither"):
+    with pytest.raises(
+        UserError, match=r"average=N is of the checkpoints of a finished run; it goes with neither"
+    ):
         ask(run=str(run), average=2, watch=True)
     with pytest.raises(UserError, match=r"average: got 1; Input should be greater than or equal to 2"):
         ask(run=str(run), average=1)

@@ -61,7 +61,12 @@ def test_all_problems_come_in_one_message():
         read("optimizer.clip=-1", "batch.length=1", "tokenizer.vocab_size=many", "seed=-4")
     message = str(caught.value)
     assert "problems in the configuration" in message
-    for part in ("optimizer.clip: got -1", "batch.length: got 1", "tokenizer.vocab_size: got 'many'", "seed: got -4"):
+    for part in (
+        "optimizer.clip: got -1",
+        "batch.length: got 1",
+        "tokenizer.vocab_size: got 'many'",
+        "seed: got -4",
+    ):
         assert part in message
 
 
@@ -88,7 +93,9 @@ def test_a_missing_budget_is_named():
 
 def test_the_identity_leaves_out_how_and_where():
     base = read()
-    same = read("eval.when=never", "engine.micro_batch=8", "paths.runs=elsewhere", "data.path=x", "data.name=text")
+    same = read(
+        "eval.when=never", "engine.micro_batch=8", "paths.runs=elsewhere", "data.path=x", "data.name=text"
+    )
     assert config_sha256(base.identity()) != config_sha256(read("seed=1").identity())
     assert config_sha256(base.identity()) == config_sha256(replace(same, data=base.data).identity())
     assert differing_keys(base.identity(), read("model.hidden_dropout=0.1").identity()) == [
@@ -126,7 +133,9 @@ def test_the_precision_belongs_to_the_identity():
         ("cpu", True, True, True, "float32"),
     ],
 )
-def test_automatic_precision_follows_the_device(monkeypatch, tmp_path, device, files, available, supported, expected):
+def test_automatic_precision_follows_the_device(
+    monkeypatch, tmp_path, device, files, available, supported, expected
+):
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setattr(precision, "_DEVICE_FILES", (tmp_path if files else tmp_path / "none",))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: available)
@@ -179,6 +188,9 @@ def test_interventions_are_in_the_name_and_the_identity():
     assert {key: value for key, value in found.items() if value is not None} == wanted
     assert pick_identity(plain(asdict(filtered))) == plain(filtered.identity())
     listed = [
-        read("data.path=texts/en", f"data.interventions=[{{{step}, file: {file}}}]") for file in ("a.txt", "b.txt")
+        read("data.path=texts/en", f"data.interventions=[{{{step}, file: {file}}}]")
+        for file in ("a.txt", "b.txt")
     ]
-    assert config_sha256(listed[0].identity()) == config_sha256(listed[1].identity()), "its content is part of the data"
+    assert config_sha256(listed[0].identity()) == config_sha256(listed[1].identity()), (
+        "its content is part of the data"
+    )

@@ -74,7 +74,9 @@ def test_another_way_to_score_is_no_other_run(scored):
 
 
 def test_wrong_settings_of_scoring_stop_before_training(scored):
-    with pytest.raises(UserError, match=r"eval\.scorer\.0: unknown scorer 'sentense'; .*Did you mean 'sentence'\?"):
+    with pytest.raises(
+        UserError, match=r"eval\.scorer\.0: unknown scorer 'sentense'; .*Did you mean 'sentence'\?"
+    ):
         scored("eval.scorer=[sentense]")
     with pytest.raises(UserError, match=r"eval\.subset: got 0"):
         scored("eval.subset=0")
@@ -89,7 +91,9 @@ def test_a_fact_about_a_benchmark_is_said_once_in_a_training_process(scored, mon
     printed, told = capsys.readouterr()
     rows = [(row["step"], row["scorer"]) for row in read_printed(printed)]
     assert rows == [("0", "sentence"), ("0", "mink"), ("12", "sentence"), ("12", "mink")], "each once"
-    assert told.count("zhoblimp sentence, mink: 12 tokens (1 different ones) never occur in the training text") == 1
+    assert (
+        told.count("zhoblimp sentence, mink: 12 tokens (1 different ones) never occur in the training text") == 1
+    )
     assert told.count("never occur in the training text") == 1
 
 

@@ -37,7 +37,12 @@ def root(tmp_path):
     """Two small benchmarks that share some sentences; one has a character that training never saw."""
     for name, sizes, more in (("zhoblimp", range(2, 8), ""), ("blimp", range(5, 9), "龘天")):
         pairs = [
-            {"UID": "a", "phenomenon": "p", "sentence_good": LETTERS[:size] + more, "sentence_bad": LETTERS[size::-1]}
+            {
+                "UID": "a",
+                "phenomenon": "p",
+                "sentence_good": LETTERS[:size] + more,
+                "sentence_bad": LETTERS[size::-1],
+            }
             for size in sizes
         ]
         pairs = [pair | {"field": "syntax", "linguistics_term": "p", "pairID": n} for n, pair in enumerate(pairs)]
@@ -52,7 +57,13 @@ def train(settings_of):
     """Train 8 steps of 64 x 16 tokens, one and a half epochs, and return the run folder."""
 
     def make(*more):
-        size = ["tokens=8192", "batch.sequences=64", "engine.micro_batch=64", "data.max_epochs=2", "schedule.count=3"]
+        size = [
+            "tokens=8192",
+            "batch.sequences=64",
+            "engine.micro_batch=64",
+            "data.max_epochs=2",
+            "schedule.count=3",
+        ]
         settings = settings_of(*size, "eval.when=never", *more)
         train_run(settings)
         return settings.folder
@@ -63,7 +74,12 @@ def train(settings_of):
 @pytest.fixture
 def score(root):
     def call(run, *more, benchmarks=BENCHMARKS, scorer="ngram"):
-        given = [f"run={run}", f"benchmarks=[{','.join(benchmarks)}]", f"benchmark_root={root}", f"scorer={scorer}"]
+        given = [
+            f"run={run}",
+            f"benchmarks=[{','.join(benchmarks)}]",
+            f"benchmark_root={root}",
+            f"scorer={scorer}",
+        ]
         score_command(compose("score", [*given, "linking=[lp]", *more]))
 
     return call
@@ -180,12 +196,16 @@ def test_frequencies_of_words_are_of_the_sequences_that_the_run_saw(train, tmp_p
     texts = [seen.text for seen in open_batches(run).between(0, 8)]
     letter = Counter("".join(texts)).most_common(1)[0][0]
     found = read_seen_counts(run, 8, {letter, "龘"}, spaced=False)
-    assert found.counts[letter] == sum(text[1:].count(letter) for text in texts), "the first is the last one before"
+    assert found.counts[letter] == sum(text[1:].count(letter) for text in texts), (
+        "the first is the last one before"
+    )
     assert "龘" not in found.counts
     monkeypatch.setattr(seen_text, "count_seen", None)
     assert read_seen_counts(run, 8, {letter, "龘"}, spaced=False) == found, "they are counted once"
     (tmp_path / "cache").rename(tmp_path / "moved")
-    with pytest.raises(UserError, match=rf"^word frequencies: {run}: its token stream is not in {tmp_path}/cache "):
+    with pytest.raises(
+        UserError, match=rf"^word frequencies: {run}: its token stream is not in {tmp_path}/cache "
+    ):
         read_seen_counts(run, 8, {letter}, spaced=False)
 
 

@@ -63,10 +63,14 @@ def test_wsd_falls_as_its_form_says(form, expected):
 def test_a_cosine_with_a_floor_is_what_pythia_was_trained_with():
     floor = rate_settings("cosine_floor")
     found = rates(floor, steps=8, warmup=2)
-    assert found == pytest.approx([0.5, 1, 0.961940, 0.853553, 0.691342, *[0.5] * 3], abs=1e-6)  # it stops at N - W
+    assert found == pytest.approx(
+        [0.5, 1, 0.961940, 0.853553, 0.691342, *[0.5] * 3], abs=1e-6
+    )  # it stops at N - W
     trained, configured = rates(floor, warmup=0.01), rates(rate_settings(), warmup=0.01)
     assert trained[80:] == [0.1] * 20
-    assert max(high - low for high, low in zip(configured, trained, strict=True)) == pytest.approx(0.083, abs=1e-3)
+    assert max(high - low for high, low in zip(configured, trained, strict=True)) == pytest.approx(
+        0.083, abs=1e-3
+    )
     assert trained == pytest.approx([1, *_neox_rates(100, 1)])
 
 
@@ -155,7 +159,10 @@ def test_other_values_are_in_the_name_in_a_fixed_order():
     ("overrides", "message"),
     [
         (["rate=constant", "optimizer.minimum=0.5"], r"optimizer\.minimum=0\.5: rate=constant stays at its peak"),
-        (["rate=wsd", "tokens=200K"], r"the warm-up of 100 steps does not end before .* begins after step 10 of 12"),
+        (
+            ["rate=wsd", "tokens=200K"],
+            r"the warm-up of 100 steps does not end before .* begins after step 10 of 12",
+        ),
         (["rate.decay=0.5"], r"rate: decay is for rate=wsd and rate=wsd_s; this is rate=cosine"),
         (["rate.form=linear"], r"rate: form=linear is for rate=wsd; this is rate=cosine"),
         (
@@ -187,7 +194,10 @@ def test_other_values_are_in_the_name_in_a_fixed_order():
         (["optimizer=mun"], r"unknown optimizer 'mun'; allowed: adamw, muon"),
         (["rate=wsd", "rate.decay=null"], r"rate: decay: no value given; rate=wsd wants the share"),
         (["rate=wsd", "rate.decay=1"], r"rate\.decay: got 1"),
-        (["optimizer.warmup=1.5"], r"optimizer\.warmup: got 1\.5; allowed: a share of the steps from 0 to 1, or a"),
+        (
+            ["optimizer.warmup=1.5"],
+            r"optimizer\.warmup: got 1\.5; allowed: a share of the steps from 0 to 1, or a",
+        ),
         (["optimizer.warmup=-1"], r"optimizer\.warmup: got -1; allowed: "),
         (["rate=wsds"], r"unknown rate 'wsds'; allowed: constant, cosine, cosine_floor, linear, wsd"),
     ],

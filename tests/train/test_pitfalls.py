@@ -35,7 +35,9 @@ def build(folder, texts, kind):
     sizes = {"word": len({*"".join(texts)}) + 20, "bpe": 300}
     coverage = None if kind == "bpe" else 1.0
     settings = tokenizer_settings(kind=kind, name=kind, vocab_size=sizes.get(kind), coverage=coverage)
-    return build_tokenizer(settings, corpus_settings(kind="text", path=str(folder / "texts.jsonl")), folder / "built")
+    return build_tokenizer(
+        settings, corpus_settings(kind="text", path=str(folder / "texts.jsonl")), folder / "built"
+    )
 
 
 def train(settings):
@@ -135,11 +137,15 @@ def test_pitfall_28_a_plan_tells_whether_embeddings_are_tied_and_the_first_rate(
 
 def test_pitfall_28_step_1_differs_from_step_0_in_every_group_of_weights(settings_of):
     run = train(settings_of())
-    before, after = (AutoModelForCausalLM.from_pretrained(run / "checkpoints" / f"step{step:08d}") for step in (0, 1))
+    before, after = (
+        AutoModelForCausalLM.from_pretrained(run / "checkpoints" / f"step{step:08d}") for step in (0, 1)
+    )
     assert before.config.tie_word_embeddings is False
     assert before.get_input_embeddings().weight.data_ptr() != before.get_output_embeddings().weight.data_ptr()
     for part in ("embed_in", "attention.dense.weight", "mlp.dense_h_to_4h.weight", "lm_head"):
-        (name,) = [name for name in dict(before.named_parameters()) if name.endswith((part, f"{part}.weight"))][:1]
+        (name,) = [name for name in dict(before.named_parameters()) if name.endswith((part, f"{part}.weight"))][
+            :1
+        ]
         assert not torch.equal(dict(before.named_parameters())[name], dict(after.named_parameters())[name])
     rates = [json.loads(line)["lr"] for line in (run / "metrics.jsonl").read_text().splitlines()]
     assert rates[0] > 0

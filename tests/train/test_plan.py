@@ -1,13 +1,21 @@
 from ucurve.config import compose
 from ucurve.token_stream.store import StreamSize
 from ucurve.training.config import read_settings
-from ucurve.training.plan import count_start_tokens, describe_plan, describe_start_token, make_plan, warn_of_start_token
+from ucurve.training.plan import (
+    count_start_tokens,
+    describe_plan,
+    describe_start_token,
+    make_plan,
+    warn_of_start_token,
+)
 from ucurve.training.run.prepare import expect_run, prepare
 
 
 def described(*overrides, vocabulary):
     settings = read_settings(compose("train", ["tokens=4M", "data=demo", *overrides]))
-    (line,) = [line for line in describe_plan(make_plan(settings, vocabulary), "").splitlines() if "not tied" in line]
+    (line,) = [
+        line for line in describe_plan(make_plan(settings, vocabulary), "").splitlines() if "not tied" in line
+    ]
     return line
 
 
@@ -16,7 +24,9 @@ def test_a_plan_says_when_the_vocabulary_is_most_of_the_model():
     assert line.endswith(
         "together they are 91 % of the parameters: a smaller vocabulary (tokenizer.vocab_size=) trains faster"
     )
-    assert described("model=14m", "tokenizer=char", vocabulary=12_142).endswith("(another tokenizer) trains faster")
+    assert described("model=14m", "tokenizer=char", vocabulary=12_142).endswith(
+        "(another tokenizer) trains faster"
+    )
     assert "%" not in described("model=410m", "tokenizer=bpe", vocabulary=50_000)
     assert "%" not in described("model=14m", "tokenizer=bpe", vocabulary=4_000)
 

@@ -49,7 +49,9 @@ def test_it_shows_what_the_loop_feeds(settings_of, monkeypatch, capsys):
     assert sorted(fed) == list(range(1, 81))
     run = settings.folder
     lines = [json.loads(line) for line in show(run, capsys, 1, 80, format="jsonl", ids=True).splitlines()]
-    assert [(line["step"], line["sequence"]) for line in lines] == [(s, n) for s in range(2, 81) for n in range(6)]
+    assert [(line["step"], line["sequence"]) for line in lines] == [
+        (s, n) for s in range(2, 81) for n in range(6)
+    ]
     shown = np.array([line["ids"] for line in lines]).reshape(79, 6, 17)
     assert all((shown[step - 2] == fed[step]).all() for step in range(2, 81))
     assert {line["epoch"] for line in lines} == {0, 1}
@@ -117,7 +119,9 @@ def test_as_csv_and_into_a_file(run, capsys, tmp_path):
 def test_text_is_for_people(run, capsys):
     text = show(run, capsys, 3, 4, ids=True)
     first = next(open_batches(run).of_step(4))
-    assert text.splitlines()[0].endswith(": steps 4 to 4, 8 x 16 tokens each; every sequence ends with its last target")
+    assert text.splitlines()[0].endswith(
+        ": steps 4 to 4, 8 x 16 tokens each; every sequence ends with its last target"
+    )
     assert "step 4  sequence 0  epoch 0  document" in text
     assert first.text in text.splitlines()
     assert " ".join(map(str, first.ids)) in text.splitlines()
@@ -140,7 +144,9 @@ def test_the_cache_is_enough_and_so_is_the_corpus(run, corpus, tmp_path, capsys)
     away = corpus.rename(tmp_path / "away")
     assert show(run, capsys, 0, 12) == expected
     (tmp_path / "cache").rename(tmp_path / "moved")
-    with pytest.raises(UserError, match=r"not in .*cache and cannot be rebuilt: .*small-corpus.*\n  cache=FOLDER"):
+    with pytest.raises(
+        UserError, match=r"not in .*cache and cannot be rebuilt: .*small-corpus.*\n  cache=FOLDER"
+    ):
         show(run, capsys, 0, 12)
     assert show(run, capsys, 0, 12, cache=str(tmp_path / "moved")) == expected
     shutil.rmtree(tmp_path / "moved")
@@ -158,7 +164,9 @@ def test_another_corpus_is_refused(run, corpus, tmp_path, capsys):
     shutil.rmtree(tmp_path / "cache")
     with (corpus / "train.jsonl").open("a") as file:
         file.write(json.dumps({"text": "天地"}) + "\n")
-    with pytest.raises(UserError, match=r"gives another token stream now, [0-9a-f]{16}, than the run is trained on"):
+    with pytest.raises(
+        UserError, match=r"gives another token stream now, [0-9a-f]{16}, than the run is trained on"
+    ):
         show(run, capsys, 0, 12)
 
 

@@ -45,7 +45,10 @@ def test_first_weights_of_another_seed(finished, settings_of):
     for seed in (1, 0):
         model = settings.model.design.build_model(vocabulary, 16, 0, seed)
         with_token = json.loads((first / "config.json").read_text())
-        model.config.bos_token_id, model.config.eos_token_id = with_token["bos_token_id"], with_token["eos_token_id"]
+        model.config.bos_token_id, model.config.eos_token_id = (
+            with_token["bos_token_id"],
+            with_token["eos_token_id"],
+        )
         write_checkpoint(finished, model, finished / "tokenizer", facts)
         expected = rf"{first}: not the weights that seeds.init=0 gives (torch "
         assert [fault[: len(expected)] for fault in run_faults(finished)] == ([expected] if seed else [])
@@ -67,7 +70,9 @@ def test_two_steps_with_equal_weights(finished):
 
 
 def test_weights_may_be_equal_only_where_nothing_is_learnt(settings_of):
-    settings = settings_of("optimizer.minimum=0", "schedule=list", "schedule.count=null", "schedule.steps=[0,10,11,12]")
+    settings = settings_of(
+        "optimizer.minimum=0", "schedule=list", "schedule.count=null", "schedule.steps=[0,10,11,12]"
+    )
     train_run(settings)
     run = settings.folder
     assert run_faults(run) == []  # the last step has learning rate 0
@@ -146,7 +151,9 @@ def test_metrics(tmp_path, settings_of, change, message):
 def test_metrics_of_a_run_cut_off_may_end_early_and_many_faults_are_summed_up(tmp_path, settings_of):
     path = tmp_path / "metrics.jsonl"
     plan = make_plan(settings_of(), 40)
-    path.write_text("".join(json.dumps({"step": step, "tokens": step * 128, "loss": 1}) + "\n" for step in (1, 2, 3)))
+    path.write_text(
+        "".join(json.dumps({"step": step, "tokens": step * 128, "loss": 1}) + "\n" for step in (1, 2, 3))
+    )
     assert metrics_faults(path, plan, run_facts(status="running")) == []
     path.write_text("x\n" * 12)
     found = metrics_faults(path, plan, run_facts(status="finished"))
@@ -168,7 +175,9 @@ RECORDS = {
 def test_the_record(finished):
     record = read_run_facts(finished).model_dump()
     for message, (key, value) in RECORDS.items():
-        changed = {name: old for name, old in record.items() if name != key} | ({} if value is ... else {key: value})
+        changed = {name: old for name, old in record.items() if name != key} | (
+            {} if value is ... else {key: value}
+        )
         RECORD.write(finished / "run.json", changed)
         with pytest.raises(RunError, match=rf"1 fault\(s\)\n  .*{message}"):
             verify_command({"run": str(finished)})
@@ -179,7 +188,10 @@ def test_the_command_that_follows_has_the_benchmarks_of_the_run(finished_run, ca
     run = finished_run("schedule.count=3", f"eval.benchmarks=[{benchmarks}]", "eval.when=never")
     verify_command({"run": str(run)})
     following = capsys.readouterr().err.splitlines()[-1]
-    assert following == f"next: {command('score', f'run={run} benchmarks={benchmarks}' if benchmarks else 'list=true')}"
+    assert (
+        following
+        == f"next: {command('score', f'run={run} benchmarks={benchmarks}' if benchmarks else 'list=true')}"
+    )
 
 
 def test_a_copy_under_another_name_and_other_threads_are_notes(finished_run, tmp_path, capsys):
@@ -196,7 +208,10 @@ def test_a_copy_under_another_name_and_other_threads_are_notes(finished_run, tmp
     verify_command({"run": str(copy)})
     said = capsys.readouterr().err
     assert f"{copy}: the folder is named {copy.name}, and the run in it is {run.name}\n" in said
-    assert f"{copy}: the steps after 5 were computed with something else than those before (hardware.threads: " in said
+    assert (
+        f"{copy}: the steps after 5 were computed with something else than those before (hardware.threads: "
+        in said
+    )
 
 
 def test_files_of_a_desktop_are_no_faults(finished_run):

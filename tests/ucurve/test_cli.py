@@ -158,7 +158,9 @@ def test_a_key_may_bear_the_name_of_another_commands_group(program):
 
 def test_a_command_may_get_all_cells_at_once(program):
     done = program("-m", "need=1,2", "size=large", name="whole")
-    assert (done.returncode, done.stdout) == (0, "('need=1', 'size=large') ('need=2', 'size=large')\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "('need=1', 'size=large') ('need=2', 'size=large')\n"), (
+        done.stderr
+    )
     done = program("-m", "need=1,2", "size=larg", name="whole")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("unknown size 'larg'") == 1
@@ -183,7 +185,9 @@ def test_a_group_of_ones_own_is_found(program):
     (folder / "size").mkdir(parents=True)
     (folder / "size" / "huge.yaml").write_text("name: huge\nwidth: 9\n")
     done = program("need=1", "--config-dir", str(folder), "-m", "size=small,huge")
-    assert (done.returncode, [line.count("huge") for line in done.stdout.splitlines()]) == (0, [0, 2]), done.stderr
+    assert (done.returncode, [line.count("huge") for line in done.stdout.splitlines()]) == (0, [0, 2]), (
+        done.stderr
+    )
 
 
 @pytest.mark.parametrize("name", cli.COMMANDS)
@@ -204,7 +208,10 @@ def test_only_training_takes_a_local_rank():
     started = ucurve("train", "--local_rank=0", "modle=14m")
     assert (started.returncode, started.stderr.count("Did you mean 'model'?")) == (2, 1)
     refused = ucurve("verify", "--local_rank=0", "run=/nowhere")
-    assert (refused.returncode, refused.stderr) == (2, "error: settings are key=value: local_rank=0 run=/nowhere\n")
+    assert (refused.returncode, refused.stderr) == (
+        2,
+        "error: settings are key=value: local_rank=0 run=/nowhere\n",
+    )
 
 
 def ucurve(*arguments):

@@ -84,7 +84,10 @@ def test_a_value_that_hydras_grammar_cannot_take_is_quoted(argument, value):
             r"'runs=\[a\[1\],b\]' cannot be read: .*; quote text within a list that has brackets .* runs=\['a\[1\]',b\]",
         ),
         (["runs"], r"'runs' cannot be read: Error parsing override 'runs'$"),
-        (["runs=" + "[" * 30_000], r"the argument 'runs=\[{490,500}\.\.\. has more than 50 brackets in one another$"),
+        (
+            ["runs=" + "[" * 30_000],
+            r"the argument 'runs=\[{490,500}\.\.\. has more than 50 brackets in one another$",
+        ),
         (["runs=null", f"title={'9' * 5000}"], r"unknown key 'title'"),
         (["runs=null", "theme=null"], r"unknown key 'theme'"),
     ],
@@ -96,7 +99,17 @@ def test_an_argument_that_cannot_be_read_is_one_message(words, message):
 
 @pytest.mark.parametrize(
     "argument",
-    ["seed=0,1,2", "steps=[0,512]", "a=b c", "--multirun", "x", "runs='runs/*'", "a=[1", "a=choice([1)", "a=b${c"],
+    [
+        "seed=0,1,2",
+        "steps=[0,512]",
+        "a=b c",
+        "--multirun",
+        "x",
+        "runs='runs/*'",
+        "a=[1",
+        "a=choice([1)",
+        "a=b${c",
+    ],
 )
 def test_other_arguments_are_left_as_they_are(argument):
     assert quoted_where_needed(argument) == argument
@@ -145,7 +158,9 @@ def alone(monkeypatch):
     """A function that lets Hydra compose each cell for itself."""
     monkeypatch.setattr("sys.argv", ["train.py"])
     for_hydra = "hydra.job.chdir=false"
-    return lambda cells: [compose_command_line("train", [for_hydra, *cell], pytest.fail)[0].values for cell in cells]
+    return lambda cells: [
+        compose_command_line("train", [for_hydra, *cell], pytest.fail)[0].values for cell in cells
+    ]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +171,12 @@ def alone(monkeypatch):
         ["experiment=demo,zh_pythia", "seed=3,4", "schedule=pythia", "data.path=texts"],
         ["tokens=1M", "+model.config.chunk_size=32,64", "model=mamba-14m", "++seed=1"],
         ["tokens=1M", "optimizer.betas=[.9,.99],[.8,.9]", "grid=[{seed: [0, 1]}]", "batch={length: 32}"],
-        ["tokens=1M,2M", "model.learning_rate=1e-3", "optimizer.minimum=${optimizer.warmup}", "eval.benchmarks=[x]"],
+        [
+            "tokens=1M,2M",
+            "model.learning_rate=1e-3",
+            "optimizer.minimum=${optimizer.warmup}",
+            "eval.benchmarks=[x]",
+        ],
         ["tokens=1M", "~data.benchmarks", "eval.benchmarks=[]", "resume={seconds: 5},{seconds: 6}"],
         ["tokens=range(1000000,3000000,1000000)", "model=glob(gpt2-14*)"],
     ],
@@ -196,8 +216,12 @@ def test_a_mistake_in_a_cell_is_answered_as_hydras_own(arguments, alone):
 
 def test_hydra_composes_a_combination_of_groups_once(monkeypatch):
     composed, own = [], hydra.compose
-    monkeypatch.setattr("hydra.compose", lambda name, overrides: composed.append(overrides) or own(name, overrides))
-    cells = compose_cells("train", sweep("train", ["model=tiny,14m", "tokens=1M,2M,3M", "seed=0,1", "data.path=x"]))
+    monkeypatch.setattr(
+        "hydra.compose", lambda name, overrides: composed.append(overrides) or own(name, overrides)
+    )
+    cells = compose_cells(
+        "train", sweep("train", ["model=tiny,14m", "tokens=1M,2M,3M", "seed=0,1", "data.path=x"])
+    )
     assert len(cells) == 12
     assert composed == [["model=tiny", "data=text"], ["model=14m", "data=text"]]
 
@@ -226,7 +250,9 @@ def test_the_benchmarks_are_those_that_suit_the_corpus():
         assert compose("train", ["tokens=1M", *arguments])["eval"]["benchmarks"] == benchmarks
 
 
-@pytest.mark.parametrize("options", [["--config-dir", "it's mine"], ["--config-dir=it's mine"], ["-cd", "it's mine"]])
+@pytest.mark.parametrize(
+    "options", [["--config-dir", "it's mine"], ["--config-dir=it's mine"], ["-cd", "it's mine"]]
+)
 def test_groups_of_ones_own_are_found_wherever_the_overrides_go(tmp_path, monkeypatch, options):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "it's mine" / "schedule").mkdir(parents=True)
@@ -294,7 +320,9 @@ def test_settings_in_the_form_of_other_programs_are_answered_with_ours(words, me
     assert str(caught.value) == f"settings are key=value: {meant}"
 
 
-@pytest.mark.parametrize("words", [["--cfg", "job"], ["-m", "seed=0,1"], ["--info", "defaults", "seed=0"], ["~name"]])
+@pytest.mark.parametrize(
+    "words", [["--cfg", "job"], ["-m", "seed=0,1"], ["--info", "defaults", "seed=0"], ["~name"]]
+)
 def test_options_of_hydra_are_no_settings(words):
     assert sorted(read_arguments(words)) == sorted(words)
 
@@ -381,7 +409,9 @@ def test_a_count_with_commas_is_answered_with_the_count():
 
 
 def test_a_key_without_its_group_is_answered_with_both():
-    with pytest.raises(UserError, match=r"unknown key 'device'.* Did you mean 'engine\.device' or 'eval\.device'\?"):
+    with pytest.raises(
+        UserError, match=r"unknown key 'device'.* Did you mean 'engine\.device' or 'eval\.device'\?"
+    ):
         compose("train", ["device=cuda", "tokens=1M"])
 
 

@@ -8,7 +8,8 @@ def test_exit_codes():
 
 
 @pytest.mark.parametrize(
-    ("name", "close"), [("zhoblmp", "zhoblimp"), ("blimp", "blimp"), ("BLiMP", "blimp"), ("qqq", None), ("", None)]
+    ("name", "close"),
+    [("zhoblmp", "zhoblimp"), ("blimp", "blimp"), ("BLiMP", "blimp"), ("qqq", None), ("", None)],
 )
 def test_nearest(name, close):
     assert nearest(name, ["zhoblimp", "blimp", "sling"]) == close

@@ -42,8 +42,21 @@ def test_help_has_every_key_of_a_choice_that_is_made(name):
     choices = [file.removesuffix(".yaml").split("/") for group in groups(name) for file in all_choices(group)]
     text = "".join(command_help(name, [f"{group}={choice}"]) for group, choice in choices) + command_help(name)
     parts = {key for key, value in known_keys(name).items() if isinstance(value, dict)}
-    of_choices = {"model", "tokenizer", "data", "schedule", "engine", "tracker", "experiment", "source", "eval", "kind"}
-    wanted = [key for key in known_keys(name) if key not in parts | of_choices and key.rpartition(".")[2] != "kind"]
+    of_choices = {
+        "model",
+        "tokenizer",
+        "data",
+        "schedule",
+        "engine",
+        "tracker",
+        "experiment",
+        "source",
+        "eval",
+        "kind",
+    }
+    wanted = [
+        key for key in known_keys(name) if key not in parts | of_choices and key.rpartition(".")[2] != "kind"
+    ]
     mappings = ("prompt.", "model.config.")  # are written as one mapping
     wanted = [key for key in wanted if not key.startswith(mappings)]
     below = [key for key in wanted if key.startswith("eval.")] if name == "train" else []

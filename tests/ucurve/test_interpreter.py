@@ -25,7 +25,14 @@ MODULES = [
     "workbench",
     "ucurve",
 ]
-FOLDERS = ["train", "eval", "validation", "analysis", "launch", "workbench"]  # with modules that ``python -m`` starts
+FOLDERS = [
+    "train",
+    "eval",
+    "validation",
+    "analysis",
+    "launch",
+    "workbench",
+]  # with modules that ``python -m`` starts
 USED = r"use \.venv/bin/python, or source \.venv/bin/activate\n$"
 
 
@@ -38,7 +45,9 @@ def without_packages(*words, folder=ROOT, paths=()):
 
 
 def started(command, folder=ROOT, variables=None):
-    return subprocess.run(command, check=False, cwd=folder, env=variables, capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        command, check=False, cwd=folder, env=variables, capture_output=True, text=True, timeout=60
+    )
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +58,9 @@ def checkout(tmp_path_factory):
         (root / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, root / name)
     for package in ("ucurve", "launch", "train", "eval", "workbench"):
-        shutil.copytree(ROOT / package, root / package, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            ROOT / package, root / package, symlinks=True, ignore=shutil.ignore_patterns("__pycache__")
+        )
     (root / "ucurve.egg-info").mkdir()
     (root / "ucurve.egg-info" / "PKG-INFO").write_text("Metadata-Version: 2.1\nName: ucurve\nVersion: 0.1.0\n")
     (root / ".venv/bin").mkdir(parents=True)
@@ -57,11 +68,15 @@ def checkout(tmp_path_factory):
     return root
 
 
-@pytest.mark.parametrize("words", [*([script] for script in SCRIPTS), *(["-m", module] for module in MODULES)], ids=str)
+@pytest.mark.parametrize(
+    "words", [*([script] for script in SCRIPTS), *(["-m", module] for module in MODULES)], ids=str
+)
 def test_a_python_without_ucurve_says_what_to_type(checkout, words):
     done = without_packages(*words, folder=checkout)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert re.search(rf"^error: ucurve is not installed in this Python \(.*, no package 'hydra'\): {USED}", done.stderr)
+    assert re.search(
+        rf"^error: ucurve is not installed in this Python \(.*, no package 'hydra'\): {USED}", done.stderr
+    )
 
 
 def test_another_program_gets_the_message_as_an_error(checkout):
@@ -84,14 +99,18 @@ def test_an_environment_that_is_not_there_is_made(checkout, tmp_path):
 def test_a_package_that_is_missing_beside_ucurve_is_named(checkout, tmp_path):
     (tmp_path / "hydra.py").write_text("import antlr4\n")
     (tmp_path / "ucurve-0.1.0.dist-info").mkdir()
-    (tmp_path / "ucurve-0.1.0.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: ucurve\nVersion: 0.1.0\n")
+    (tmp_path / "ucurve-0.1.0.dist-info/METADATA").write_text(
+        "Metadata-Version: 2.1\nName: ucurve\nVersion: 0.1.0\n"
+    )
     done = without_packages("train.py", folder=checkout, paths=[tmp_path])
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert done.stderr.startswith("error: the package 'antlr4', which ucurve needs, is missing in this Python (")
     (tmp_path / "hydra.py").write_text("from json import nothing\n")
     done = without_packages("train.py", folder=checkout, paths=[tmp_path])
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert re.match(r"error: the package 'json' of this Python .* cannot be imported \(cannot import", done.stderr)
+    assert re.match(
+        r"error: the package 'json' of this Python .* cannot be imported \(cannot import", done.stderr
+    )
 
 
 def test_an_import_that_is_a_fault_of_ours_shows_its_traceback(monkeypatch):
@@ -160,7 +179,9 @@ def test_on_windows_a_command_names_the_systems_that_ucurve_runs_on(on_windows, 
 
 @pytest.mark.parametrize("console", ["ucurve", "ucurve.exe"])
 def test_on_windows_the_console_command_does_too(on_windows, console):
-    done = on_windows("-c", f"import sys; sys.argv = ['bin/{console}', 'train']; from ucurve.cli import main; main()")
+    done = on_windows(
+        "-c", f"import sys; sys.argv = ['bin/{console}', 'train']; from ucurve.cli import main; main()"
+    )
     assert (done.returncode, done.stdout) == (2, "")
     assert re.fullmatch(f"error: {OTHER_SYSTEM}\n", done.stderr)
 
@@ -209,9 +230,7 @@ def test_a_file_of_the_users_that_hides_a_library_is_named(name, tmp_path):
     file = tmp_path / name
     file.parent.mkdir(exist_ok=True)
     file.touch()
-    message = (
-        f"Python finds {file} in place of the library {re.split('[/.]', name)[0]!r}, which ucurve needs: rename it"
-    )
+    message = f"Python finds {file} in place of the library {re.split('[/.]', name)[0]!r}, which ucurve needs: rename it"
     done = started([sys.executable, "-m", "ucurve", "verify", "run=x"], tmp_path)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert done.stderr.startswith(f"error: {message}")
@@ -291,4 +310,7 @@ def test_no_module_of_ours_is_loaded_twice(words, tmp_path):
 
 def _only_imports_ucurve(file):
     _, *rest = ast.parse(file.read_text(encoding="utf-8")).body
-    return file.name == "__init__.py" and [ast.unparse(statement) for statement in rest] in ([], ["import ucurve"])
+    return file.name == "__init__.py" and [ast.unparse(statement) for statement in rest] in (
+        [],
+        ["import ucurve"],
+    )

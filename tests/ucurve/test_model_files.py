@@ -29,14 +29,18 @@ def folder(tmp_path, model):
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json", "tokenizer.model"])
 def test_pointers_of_git_lfs_are_named(folder, name):
     (folder / name).write_text(POINTER)
-    with pytest.raises(UserError, match=rf"{name} is a Git LFS pointer, not the file: run git lfs pull in that folder"):
+    with pytest.raises(
+        UserError, match=rf"{name} is a Git LFS pointer, not the file: run git lfs pull in that folder"
+    ):
         model_targets(str(folder))
 
 
 def test_all_pointers_are_named_at_once(folder):
     for name in ("tokenizer.json", "model.safetensors"):
         (folder / name).write_text(POINTER)
-    with pytest.raises(UserError, match=r"model\.safetensors, tokenizer\.json are Git LFS pointers, not the files"):
+    with pytest.raises(
+        UserError, match=r"model\.safetensors, tokenizer\.json are Git LFS pointers, not the files"
+    ):
         model_targets(str(folder))
 
 

@@ -41,7 +41,9 @@ def test_other_names_are_not_there() -> None:
         ucurve.analyse  # noqa: B018 - reading it is the test
 
 
-@pytest.mark.parametrize("error", [UserError("no run folder matches 'a'"), RunError("x"), ValueError("x")], ids=repr)
+@pytest.mark.parametrize(
+    "error", [UserError("no run folder matches 'a'"), RunError("x"), ValueError("x")], ids=repr
+)
 def test_ipython_shows_a_mistake_of_the_user_in_one_line_and_hides_nothing_else(error: Exception, capsys) -> None:
     shell = InteractiveShell.instance()
 

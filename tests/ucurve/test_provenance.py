@@ -20,7 +20,8 @@ def test_hardware_names_the_processor_where_the_system_tells_it(monkeypatch):
         return hardware()["processor"]
 
     assert (
-        read("processor\t: 0\nmodel name\t: Chip X 3\n\nmodel name\t: Chip X 3\n") == f"{platform.machine()} Chip X 3"
+        read("processor\t: 0\nmodel name\t: Chip X 3\n\nmodel name\t: Chip X 3\n")
+        == f"{platform.machine()} Chip X 3"
     )
     assert read("processor: 0\n") == platform.machine()
 

@@ -35,7 +35,9 @@ def read(tmp_path):
 
 
 def test_a_file_becomes_its_type(read):
-    assert read("title: 甲\nparts:\n  - name: a\n  - {name: b, size: 2}\n") == Whole("甲", (Part("a"), Part("b", 2)))
+    assert read("title: 甲\nparts:\n  - name: a\n  - {name: b, size: 2}\n") == Whole(
+        "甲", (Part("a"), Part("b", 2))
+    )
     assert read("a/b:\n  x: [one, two]\n", TABLE) == {"a/b": {"x": ("one", "two")}}
 
 
@@ -62,7 +64,9 @@ def test_a_mistake_is_named_with_its_line(read, text, message):
 
 
 def test_all_mistakes_are_named_at_once(read):
-    with pytest.raises(UserError, match=r"yaml:1: title: .*\n  .*yaml:2: parts\.0\.name: got 1.*\n  .*yaml:1: titel: "):
+    with pytest.raises(
+        UserError, match=r"yaml:1: title: .*\n  .*yaml:2: parts\.0\.name: got 1.*\n  .*yaml:1: titel: "
+    ):
         read("titel: x\nparts: [{name: 1}]\n")
 
 

@@ -19,7 +19,9 @@ class Questionnaire:
 
     def __init__(self, folder):
         self.folder = folder
-        self.items = [self._item(f"item-{place + 1:03}", "item", PARADIGMS[place // 5], place) for place in range(10)]
+        self.items = [
+            self._item(f"item-{place + 1:03}", "item", PARADIGMS[place // 5], place) for place in range(10)
+        ]
         for kind, number in (("catch", 2), ("control", 2), ("training", 4)):
             self.items += [self._item(f"{kind}-{n + 1:03}", kind, "", len(self.items)) for n in range(number)]
         self.choices = {(person, row["item"]): "good" for person in PEOPLE for row in self.items}

@@ -16,7 +16,9 @@ SPOILED = "<script>document.title = 'taken over'</script> & \"quotes\" </script>
 
 
 def write_lines(path: Path, records: list[dict[str, str]]) -> None:
-    path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8"
+    )
 
 
 def write_benchmark(folder: Path, spoiled: bool = False) -> Path:

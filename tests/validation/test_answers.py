@@ -119,7 +119,9 @@ def test_the_fast_are_excluded_by_their_median_time(questionnaire, judge):
     fast = slow.with_name("fast.csv")
     lines = [line for line in slow.read_text().splitlines() if line.startswith(("annotator", "dan"))]
     fast.write_text("\n".join(lines).replace("dan", "eve").replace("4.5", "0.4").replace(",26", ",3"))
-    by_item = judge(slow, fast, exclude={"item_seconds": 1})["annotators"].set_index("annotator")["reason"].dropna()
+    by_item = (
+        judge(slow, fast, exclude={"item_seconds": 1})["annotators"].set_index("annotator")["reason"].dropna()
+    )
     assert by_item.to_dict() == {"eve": "a median of 0.4 s for an item, below 1 s"}
     by_page = judge(slow, fast, exclude={"page_seconds": 25}, out="page")["annotators"].set_index("annotator")
     assert by_page["reason"].dropna().to_dict() == {"eve": "a median of 3.0 s for a page, below 25 s"}
@@ -133,12 +135,24 @@ def test_a_paradigm_is_kept_by_the_rule_of_the_paper(questionnaire, judge):
     choose(questionnaire, "bad", ("ann", "bob"), ("item-006",))
     tse = judge(rule="tse")["paradigms"].set_index("paradigm")
     assert tse["keep"].to_dict() == {"agreement": False, "order": True}
-    assert tse.loc["agreement", "reason"] == "60.0% of pairs of which the majority chose the good sentence, below 80%"
-    assert tse.loc["order", "reason"] == "80.0% of pairs of which the majority chose the good sentence, at least 80%"
+    assert (
+        tse.loc["agreement", "reason"]
+        == "60.0% of pairs of which the majority chose the good sentence, below 80%"
+    )
+    assert (
+        tse.loc["order", "reason"] == "80.0% of pairs of which the majority chose the good sentence, at least 80%"
+    )
     zhoblimp = judge(rule="zhoblimp", out="z")["paradigms"].set_index("paradigm")
-    assert zhoblimp["keep"].to_dict() == {"agreement": True, "order": True}  # 14 and 18 of 20 answers: 70 % and 90 %
+    assert zhoblimp["keep"].to_dict() == {
+        "agreement": True,
+        "order": True,
+    }  # 14 and 18 of 20 answers: 70 % and 90 %
     assert zhoblimp.loc["agreement", "reason"] == "70.0% of answers that chose the good sentence, at least 70%"
-    assert not judge(rule="zhoblimp", limit=0.71, out="l")["paradigms"].set_index("paradigm").loc["agreement", "keep"]
+    assert (
+        not judge(rule="zhoblimp", limit=0.71, out="l")["paradigms"]
+        .set_index("paradigm")
+        .loc["agreement", "keep"]
+    )
     rublimp = judge(rule="rublimp", out="r")["paradigms"].set_index("paradigm")
     assert rublimp.loc["agreement", "reason"] == "60.0% of pairs of which Dawid-Skene's label is good, below 75%"
 

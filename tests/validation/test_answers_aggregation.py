@@ -113,7 +113,9 @@ def test_the_em_that_converges_finds_the_truth_that_reliable_people_tell():
 def test_the_order_of_answers_and_the_names_of_people_change_nothing(random, seed):
     table = random_answers(seed, items=12, people=4)
     people = sorted(table["annotator"].unique())
-    renamed = table.assign(annotator=table["annotator"].map(dict(zip(people, random.sample(people, 4), strict=True))))
+    renamed = table.assign(
+        annotator=table["annotator"].map(dict(zip(people, random.sample(people, 4), strict=True)))
+    )
     shuffled = renamed.sample(frac=1, random_state=random.randint(0, 1000))
     for estimate in (vote_shares, wawa, dawid_skene):
         np.testing.assert_allclose(estimate(code_votes(table)), estimate(code_votes(shuffled)), atol=1e-9)

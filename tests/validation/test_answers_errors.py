@@ -90,7 +90,8 @@ def test_a_choice_of_a_wide_table(questionnaire, fail):
     path = questionnaire.write("wide.csv", "item,paradigm,p1\n1,one,0\n2,one,2\n")
     columns = {"annotators": "p?", "paradigm": "paradigm", "good": 0, "bad": 1}
     assert (
-        fail(path, items=None, columns=columns) == "wide.csv:3: p1: the choice '2' is not allowed; allowed: 0, 1, none"
+        fail(path, items=None, columns=columns)
+        == "wide.csv:3: p1: the choice '2' is not allowed; allowed: 0, 1, none"
     )
 
 
@@ -222,7 +223,11 @@ def test_annotations_of_label_studio(change, message, questionnaire, fail):
         ("Selection,good", "Selection,left", "the choice 'left' is not allowed; allowed: good, bad, none"),
         ("good,5500", "good,late", "'late' is not a number of seconds; allowed: 0 or more, or nothing"),
         ("good,5500,ann,item-001", "good,5500,ann,", "'item' is missing or empty"),
-        ("good,5500", "good" + "x" * 200_000 + ",5500", "not a line of CSV (field larger than field limit (131072))"),
+        (
+            "good,5500",
+            "good" + "x" * 200_000 + ",5500",
+            "not a line of CSV (field larger than field limit (131072))",
+        ),
         ("Selector,choice", "Selector,picked", "no line with the choice of a Selector named 'choice'"),
     ],
 )

@@ -220,8 +220,14 @@ MISTAKES = {
     "unknown key": (["list=3"], r"list.*Did you mean 'lists'\?"),
     "lists and shares": (["lists=3", "shares=2"], r"lists=3 is no multiple of 2"),
     "too many shares": (["lists=11", "shares=11"], r"shares=11: there are only 10 items"),
-    "no room on a page": (["pairs_per_page=1"], r"catch_per_page=1 leaves none of the pairs_per_page=1 for an item"),
-    "too few for training": (["per_paradigm=8", "training=10"], r"8 pairs left for 10 pairs of training \(training=\)"),
+    "no room on a page": (
+        ["pairs_per_page=1"],
+        r"catch_per_page=1 leaves none of the pairs_per_page=1 for an item",
+    ),
+    "too few for training": (
+        ["per_paradigm=8", "training=10"],
+        r"8 pairs left for 10 pairs of training \(training=\)",
+    ),
     "too few for catch trials": (["per_paradigm=12", "training=0"], r"0 pairs left for 6 catch trials"),
     "too few for controls": (
         ["per_paradigm=11", "training=0", "controls=3"],

@@ -53,7 +53,10 @@ def by_list(trials):
 def test_each_item_stands_in_equally_many_lists_and_equally_often_with_the_good_sentence_first(study):
     asked, design = study
     trials = [trial for trial in make_lists(asked, design) if trial.question.kind == "item"]
-    shown, first = Counter(t.question.item for t in trials), Counter(t.question.item for t in trials if t.good_first)
+    shown, first = (
+        Counter(t.question.item for t in trials),
+        Counter(t.question.item for t in trials if t.good_first),
+    )
     rounds = design.lists // design.shares
     assert shown == dict.fromkeys((q.item for q in asked["item"]), rounds)
     for item in shown:

@@ -138,7 +138,11 @@ def test_people_say_whether_they_accept_a_pair_and_honeypots_know_the_answer(bro
                  for n in range(number)]  # fmt: skip
         write_lines(tmp_path / f"{name}.jsonl", pairs)
     asked = ("question=accept", "per_paradigm=3", "pairs_per_page=3", "min_seconds=0", "formats=jspsych")
-    files = (f"catch={tmp_path / 'catch.jsonl'}", f"training={tmp_path / 'training.jsonl'}", f"out={tmp_path / 'out'}")
+    files = (
+        f"catch={tmp_path / 'catch.jsonl'}",
+        f"training={tmp_path / 'training.jsonl'}",
+        f"out={tmp_path / 'out'}",
+    )
     make(monkeypatch, f"benchmark={card}", *asked, *files)
     with somebody(browser, tmp_path / "out") as person:
         page = person.open("?list=1&annotator=ann").page
@@ -191,7 +195,9 @@ def test_a_second_browser_gets_another_list_and_its_choices_are_its_own(browser,
     assert sorted(row["item"] for row in first) == sorted(row["item"] for row in second)
     assert {row["list"] for row in first} == {"1"}
     chosen = [{row["item"]: row["choice"] for row in answers} for answers in (first, second)]
-    assert all({chosen[0][item], chosen[1][item]} == {"good", "bad"} for item in chosen[0])  # the left one, both times
+    assert all(
+        {chosen[0][item], chosen[1][item]} == {"good", "bad"} for item in chosen[0]
+    )  # the left one, both times
     assert first[0]["annotator"] != second[0]["annotator"]
 
 
@@ -202,7 +208,9 @@ def test_training_says_whether_a_choice_was_right_and_the_first_choice_stands(br
         person.page.keyboard.press(KEYS[acceptable(person.pairs().nth(0).locator("span").all_text_contents())][0])
         assert person.page.locator(".feedback.good").text_content() == "Right."
         assert person.pairs().nth(0).locator("button:enabled").count() == 0
-        person.page.keyboard.press(KEYS[1 - acceptable(person.pairs().nth(1).locator("span").all_text_contents())][1])
+        person.page.keyboard.press(
+            KEYS[1 - acceptable(person.pairs().nth(1).locator("span").all_text_contents())][1]
+        )
         assert person.page.locator(".feedback.bad").text_content() == "The other sentence is the right one."
 
 
@@ -305,7 +313,9 @@ def test_a_frame_gives_the_answers_to_a_page_of_its_own_address_alone(browser, t
     for place in ("https://own.example/", "https://other.example/"):
         context = browser.new_context()
         context.route(place, lambda route: route.fulfill(body=frame, content_type="text/html"))
-        context.route("https://own.example/page*", lambda route: route.fulfill(body=text, content_type="text/html"))
+        context.route(
+            "https://own.example/page*", lambda route: route.fulfill(body=text, content_type="text/html")
+        )
         page = context.new_page()
         page.goto(place)
         shown = page.frame_locator("iframe")

@@ -23,7 +23,12 @@ class Server:
         environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": self.path}
         command = [sys.executable, "-m", "workbench", f"port={self.port}", *self.arguments]
         self.process = subprocess.Popen(
-            command, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            command,
+            cwd=self.folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
         )
         line = self.process.stdout.readline()
         assert line.startswith("workbench: http://"), line

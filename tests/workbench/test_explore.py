@@ -34,7 +34,11 @@ from ucurve.workbench.explore.verdicts import shape_verdicts
 STEPS = (0, 1, 2, 4, 8, 16, 32, 64)
 FUNCTIONS = ("lp", "mean_lp", "pen_lp", "slln_lp", "nll", "ppl", "slor", "morcela", "char_lp", "byte_lp")
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
-NAMES = [*FUNCTIONS, *(f"{family}:{alpha}" for family in ("slln_lp", "pen_lp") for alpha in ALPHAS), "morcela:0.6:18"]
+NAMES = [
+    *FUNCTIONS,
+    *(f"{family}:{alpha}" for family in ("slln_lp", "pen_lp") for alpha in ALPHAS),
+    "morcela:0.6:18",
+]
 
 
 def make_pairs(rng):
@@ -86,7 +90,13 @@ def scored_pairs(seed, names, steps):
     rng, pairs, scores, rows = np.random.default_rng(seed), make_pairs(np.random.default_rng(7)), {}, []
     for step in steps:
         scores[step] = make_scores(pairs, rng)
-        facts = {"step": step, "tokens": step * 1000, "flops": step * 1e9, "benchmark": "toy", "scorer": "sentence"}
+        facts = {
+            "step": step,
+            "tokens": step * 1000,
+            "flops": step * 1e9,
+            "benchmark": "toy",
+            "scorer": "sentence",
+        }
         rows.append(accuracy_table(pairs, scores[step], linkings).assign(**facts))
     return pairs, scores, pd.concat(rows)
 
@@ -146,7 +156,9 @@ def test_a_line_of_two_seeds_is_their_mean_with_their_deviation(library):
     found = curve_rows(library, read_asked(ask()))
     table = pd.DataFrame(found["rows"], columns=found["columns"])
     both = [
-        stored_rows(library, seed, "slln_lp", split="all", phenomenon="all", paradigm="all")["accuracy"].to_numpy()
+        stored_rows(library, seed, "slln_lp", split="all", phenomenon="all", paradigm="all")[
+            "accuracy"
+        ].to_numpy()
         for seed in (0, 1)
     ]
     np.testing.assert_allclose(table["accuracy"].to_numpy(float), np.mean(both, axis=0))
@@ -222,7 +234,9 @@ def test_a_pair_has_a_card_without_the_text_where_that_is_not_there(library, mon
     assert card.startswith(
         '<dl class="pair-card"><dt>Differs</dt><dd>“good8” (good), “bad8” (bad)</dd><dt>Length</dt><dd>1 '
     )
-    assert "<dt>Checks</dt><dd>broken, of 4: a good sentence stands once in its paradigm" in card  # two pairs have one
+    assert (
+        "<dt>Checks</dt><dd>broken, of 4: a good sentence stands once in its paradigm" in card
+    )  # two pairs have one
     assert "Read by then" not in card
     assert pair_margins(library, read_asked(values), values)["card"] == card
 
@@ -230,7 +244,10 @@ def test_a_pair_has_a_card_without_the_text_where_that_is_not_there(library, mon
 def test_pairs_are_found_by_a_part_of_either_sentence(library):
     values = ask("lp", by="paradigm", values="p1", run=library.runs()[1].label, step="8")
     every = list_pairs(library, read_asked(values), values)
-    for text, of in (("OOD1 ", ("good1",)), ("bad1", ("good1", "good10", "good11", "good12", "good13", "good14"))):
+    for text, of in (
+        ("OOD1 ", ("good1",)),
+        ("bad1", ("good1", "good10", "good11", "good12", "good13", "good14")),
+    ):
         found = list_pairs(library, read_asked(values), values | {"text": text})
         expected = [row for row in every["rows"] if row["good"].split()[0] in of]
         assert found["rows"] == expected
@@ -310,7 +327,9 @@ def test_changed_scores_are_read_again(tmp_path):
     assert before[-1] != after[-1]
 
 
-def test_a_score_has_its_place_on_the_axis_before_the_table_has_its_row_and_after_its_checkpoint_is_gone(tmp_path):
+def test_a_score_has_its_place_on_the_axis_before_the_table_has_its_row_and_after_its_checkpoint_is_gone(
+    tmp_path,
+):
     library = make_library(tmp_path)
     folder = library.runs()[0].folder
     for step in STEPS[4:]:  # those of the others were deleted

@@ -22,7 +22,9 @@ from ucurve.eval.store.scores import pairs_path, score_path
 from ucurve.eval.store.views import remove_tables
 from ucurve.training.replay import open_batches
 
-expect = pytest.importorskip("playwright.sync_api", reason="the browser's driver is not installed (extra dev)").expect
+expect = pytest.importorskip(
+    "playwright.sync_api", reason="the browser's driver is not installed (extra dev)"
+).expect
 pytestmark = pytest.mark.long
 expect.set_options(timeout=20_000)
 
@@ -87,7 +89,9 @@ def test_curves_are_those_of_the_scores(visit, server):
         expect(page.locator("#curve-notes")).to_contain_text(named)
         shown = downloaded(page, "#save-csv")
         known = overall[(overall["linking"] == f"slln_lp:{float(alpha):g}") & (overall["paradigm"] == "all")]
-        assert shown["accuracy"].tolist() == pytest.approx(known.sort_values("step")["accuracy"].tolist(), abs=1e-12)
+        assert shown["accuracy"].tolist() == pytest.approx(
+            known.sort_values("step")["accuracy"].tolist(), abs=1e-12
+        )
     expect(page.locator("#curve-notes")).to_have_text(re.compile("band: .*interval"))
     expect(page.locator("#shapes")).to_contain_text(re.compile("rising|undetermined|not tested"))
     assert "0.0000" not in page.inner_text("#shapes")
@@ -260,7 +264,10 @@ def test_an_open_pair_stays_over_twenty_steps_runs_and_kinds(browser, tmp_path, 
         name = pinned.locator("h3").inner_text()
         page.focus("#step")
         page.keyboard.press("Home")
-        rules, places = pinned.locator(".role-mark.mark-rule line"), set()  # the last of them is at the checkpoint
+        rules, places = (
+            pinned.locator(".role-mark.mark-rule line"),
+            set(),
+        )  # the last of them is at the checkpoint
         for step in steps:
             expect(pinned.locator(".facts")).to_contain_text(f"at step {step:,}")
             expect(pinned.locator("h3")).to_have_text(name)

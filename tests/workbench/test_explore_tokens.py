@@ -24,7 +24,9 @@ def library(tmp_path, monkeypatch):
     folder, pairs = library.runs()[0].folder, test_explore.make_pairs(np.random.default_rng(7))
     texts = [*pairs["good"], *pairs["bad"]]
     starts, size = np.arange(len(texts) + 1) * 2, len(pairs)
-    places = np.array([place for text in texts for place in ((0, text.index(" ")), (text.index(" ") + 1, len(text)))])
+    places = np.array(
+        [place for text in texts for place in ((0, text.index(" ")), (text.index(" ") + 1, len(text)))]
+    )
     spans, scored = np.array([(0, len(text)) for text in texts]), np.arange(2 * len(texts)) % 7 > 0
     members = np.arange(size), size + np.arange(size)
     sentences = Sentences(texts, np.zeros(2 * len(texts), dtype=np.int64), starts, *members, scored, spans)

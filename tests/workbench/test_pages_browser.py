@@ -8,7 +8,9 @@ from tests.analysis.report.browser import open_browser
 from tests.axe import axe_findings
 from tests.workbench.boxes import text_faults
 
-expect = pytest.importorskip("playwright.sync_api", reason="the browser's driver is not installed (extra dev)").expect
+expect = pytest.importorskip(
+    "playwright.sync_api", reason="the browser's driver is not installed (extra dev)"
+).expect
 pytestmark = pytest.mark.long
 expect.set_options(timeout=20_000)
 SCREEN, PHONE = {"width": 1400, "height": 1000}, {"width": 390, "height": 844}
@@ -82,7 +84,9 @@ def test_text_that_cannot_be_read_is_found(pages):
     page = open_page(pages, "")
     page.evaluate("document.querySelector('h1').style.marginBottom = '-3rem'")
     assert any(fault.startswith("over each other: The ucurve workbench") for fault in text_faults(page))
-    page.evaluate("document.querySelector('.card').style = 'overflow: hidden; width: 4rem; overflow-wrap: normal'")
+    page.evaluate(
+        "document.querySelector('.card').style = 'overflow: hidden; width: 4rem; overflow-wrap: normal'"
+    )
     assert any(fault.startswith("cut off") for fault in text_faults(page))
     page.close()
 

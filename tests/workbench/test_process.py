@@ -83,7 +83,13 @@ def ask(server, method, path, values=None, cookie=""):
 
 
 def make(server, name, cookie):
-    wanted = {"benchmark": "demo", "formats": ["labelstudio", "pcibex"], "lists": 100, "per_paradigm": 20, "name": name}
+    wanted = {
+        "benchmark": "demo",
+        "formats": ["labelstudio", "pcibex"],
+        "lists": 100,
+        "per_paradigm": 20,
+        "name": name,
+    }
     return ask(server, "POST", "/judge/api/questionnaires", wanted, cookie)
 
 
@@ -108,10 +114,14 @@ def test_it_ends_while_a_questionnaire_is_made(tmp_path, number, code):
         cookie = ask(server, "GET", f"/?token={server.token}").headers["set-cookie"].partition(";")[0]
         long = threading.Thread(target=make_until_it_ends, args=(server, cookie))
         long.start()
-        while b"another questionnaire is being made" not in make(server, ".", cookie).read():  # no name that is allowed
+        while (
+            b"another questionnaire is being made" not in make(server, ".", cookie).read()
+        ):  # no name that is allowed
             assert long.is_alive()
         server.process.send_signal(number)
-        assert server.process.wait(300) == code, "a busy machine is slow, but the questionnaire would never be made"
+        assert server.process.wait(300) == code, (
+            "a busy machine is slow, but the questionnaire would never be made"
+        )
         long.join()
     finally:
         server.kill()

@@ -45,7 +45,9 @@ def templates(client):
     return client.get("/write/api/templates", params={"browser": "b1", "project": "demo"}).text
 
 
-@pytest.mark.parametrize("path", ["/write", "/explore", "/judge", "/static/common.js", "/static/vega.js", "/nothing"])
+@pytest.mark.parametrize(
+    "path", ["/write", "/explore", "/judge", "/static/common.js", "/static/vega.js", "/nothing"]
+)
 def test_every_reply_has_the_headers(local, path):
     headers = local.get(path).headers
     assert {name: headers[name] for name in HEADERS} == dict(HEADERS)
@@ -65,7 +67,20 @@ def test_a_name_that_points_here_is_refused(local, host):
     assert "answers to 127.0.0.1, localhost, ::1" in reply.text
 
 
-NO_HOSTS = ["", "a/static/?", "a/static/", "a?", "a#", "u@a", "a:b", "a:", "[", "[::1", "a b", "127.0.0.1/static/?x="]
+NO_HOSTS = [
+    "",
+    "a/static/?",
+    "a/static/",
+    "a?",
+    "a#",
+    "u@a",
+    "a:b",
+    "a:",
+    "[",
+    "[::1",
+    "a b",
+    "127.0.0.1/static/?x=",
+]
 
 
 @pytest.mark.parametrize("host", NO_HOSTS)
@@ -99,7 +114,8 @@ def test_a_page_of_another_site_reads_nothing(local):
 
 
 @pytest.mark.parametrize(
-    "path", ["/static/../security.py", "/static/%2e%2e/security.py", "/static//etc/passwd", "/judge/files/%2e%2e/x"]
+    "path",
+    ["/static/../security.py", "/static/%2e%2e/security.py", "/static//etc/passwd", "/judge/files/%2e%2e/x"],
 )
 def test_no_path_leads_out(local, path):
     assert local.get(path).status_code == 404
@@ -108,7 +124,10 @@ def test_no_path_leads_out(local, path):
 def test_a_request_that_is_too_large_is_answered(local):
     body = b'"' + b"x" * LARGEST_BODY + b'"'
     reply = local.put("/write/api/document", content=body, headers={"Origin": HERE})
-    assert (reply.status_code, reply.json()["error"]) == (400, "the request is larger than 24 MB, more than is taken")
+    assert (reply.status_code, reply.json()["error"]) == (
+        400,
+        "the request is larger than 24 MB, more than is taken",
+    )
 
 
 NO_JSON = [
@@ -175,10 +194,14 @@ def test_half_a_letter_is_answered_and_changes_nothing(local, method, path, valu
     own = {"browser": "b1", "project": "demo", "name": "numeral_men", "base": None}
     if path == "words":
         own["base"] = local.get("/write/api/words", params=own | {"base": ""}).json()["base"]
-    reply = local.request(method, f"/write/api/{path}", content=json.dumps(own | values), headers={"Origin": HERE})
+    reply = local.request(
+        method, f"/write/api/{path}", content=json.dumps(own | values), headers={"Origin": HERE}
+    )
     assert reply.status_code == 400
     assert reply.json()["error"] == f"a text holds half a letter ({HALF!r}), which no file can hold"
-    assert HALF not in json.dumps(local.get("/write/api/words", params=own | {"base": ""}).json(), ensure_ascii=False)
+    assert HALF not in json.dumps(
+        local.get("/write/api/words", params=own | {"base": ""}).json(), ensure_ascii=False
+    )
     assert local.get("/write/api/document", params=own | {"base": ""}).json()["saved"]
 
 
@@ -228,7 +251,9 @@ def test_the_password_opens_it_and_a_wrong_one_does_not(distant):
     right = distant.post("/login", data={"password": PASSWORD}, headers=origin)
     assert right.headers["location"] == "/"
     assert right.headers["set-cookie"].startswith("ucurve-workbench-7860=")
-    assert {"httponly", "samesite=lax"} <= {part.strip().lower() for part in right.headers["set-cookie"].split(";")}
+    assert {"httponly", "samesite=lax"} <= {
+        part.strip().lower() for part in right.headers["set-cookie"].split(";")
+    }
     assert distant.get("/write").status_code == 200
     assert PASSWORD not in right.headers["set-cookie"]
 
@@ -243,7 +268,9 @@ def stranger(tmp_path):
     """A workbench on this machine, and a browser that was not let in."""
     chosen = workbench_settings(projects=tmp_path / "projects", runs=("nothing/*",))
     login = Login(None)
-    return TestClient(make_app(chosen, make_rooms(chosen), login), base_url=HERE, follow_redirects=False), login.token
+    return TestClient(
+        make_app(chosen, make_rooms(chosen), login), base_url=HERE, follow_redirects=False
+    ), login.token
 
 
 def test_on_this_machine_too_nothing_is_shown_without_the_token(stranger):
@@ -276,21 +303,33 @@ def test_a_cookie_of_another_port_or_another_start_does_not_open_it(stranger, tm
     client.cookies.clear()
     for name in ("ucurve-workbench", "ucurve-workbench-7861"):
         assert client.get("/write/api/projects", headers={"Cookie": f"{name}={cookie}"}).status_code == 401
-    assert client.get("/write/api/projects", headers={"Cookie": f"ucurve-workbench-7860={cookie}"}).status_code == 200
+    assert (
+        client.get("/write/api/projects", headers={"Cookie": f"ucurve-workbench-7860={cookie}"}).status_code
+        == 200
+    )
     odd = f"ucurve-workbench-7860=\xe9{cookie}".encode("latin-1")
     assert client.get("/write/api/projects", headers={"Cookie": odd}).status_code == 401
     again = open_workbench(tmp_path)
     again.cookies.clear()
-    assert again.get("/write/api/projects", headers={"Cookie": f"ucurve-workbench-7860={cookie}"}).status_code == 401
+    assert (
+        again.get("/write/api/projects", headers={"Cookie": f"ucurve-workbench-7860={cookie}"}).status_code == 401
+    )
 
 
 def test_a_wrong_token_is_refused_and_does_not_send_away_whoever_is_in(stranger):
     client, token = stranger
     assert client.get("/", params={"token": "guess"}).headers["location"] == "/login?wrong=1"
-    assert client.get("/write/api/projects", params={"token": token}).status_code == 401  # the address of a page alone
-    assert client.post("/login", data={"token": "é"}, headers={"Origin": HERE}).headers["location"] == "/login?wrong=1"
+    assert (
+        client.get("/write/api/projects", params={"token": token}).status_code == 401
+    )  # the address of a page alone
+    assert (
+        client.post("/login", data={"token": "é"}, headers={"Origin": HERE}).headers["location"]
+        == "/login?wrong=1"
+    )
     assert "That is not the token." in client.get("/login?wrong=1").text
-    assert client.post("/login", data={"token": f" {token} "}, headers={"Origin": HERE}).headers["location"] == "/"
+    assert (
+        client.post("/login", data={"token": f" {token} "}, headers={"Origin": HERE}).headers["location"] == "/"
+    )
     assert client.get("/write", params={"token": "guess"}).status_code == 200
 
 
@@ -363,7 +402,9 @@ def test_the_password_comes_from_a_file_or_the_environment(tmp_path, monkeypatch
     assert capsys.readouterr().err == ""
     file.chmod(0o644)
     find_password(workbench_settings(password_file=file))
-    assert f"can be read by other users of this machine; chmod 600 {file} keeps it to you" in capsys.readouterr().err
+    assert (
+        f"can be read by other users of this machine; chmod 600 {file} keeps it to you" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,13 @@ def test_what_differs_in_the_pairs_is_told_while_one_types(browser):
         (["的", "x"], ["的", "pos:NN mPos:7 mPro:number"], "bad", 1, "there is no slot 7"),
         (["的", "pos:NN mPos:x mPro:number"], ["的", "x"], "good", 1, "mPos must be the number of a slot"),
         (["的", "pos:NN x"], ["的", "x"], "good", 1, "cannot read 'pos:NN x'"),
-        (["的", f"pos:NN mPos:{'9' * 5000} mPro:number"], ["的", "x"], "good", 1, "mPos must be the number of a slot"),
+        (
+            ["的", f"pos:NN mPos:{'9' * 5000} mPro:number"],
+            ["的", "x"],
+            "good",
+            1,
+            "mPos must be the number of a slot",
+        ),
     ],
 )
 def test_problems_stand_at_their_slots(browser, good, bad, member, slot, message):
@@ -125,7 +131,9 @@ def test_failed_draws_stand_at_their_slots(browser):
 
 
 def test_messages_without_a_slot_stand_above():
-    assert placed("phrases, line 3: no name") == [{"member": None, "slot": None, "text": "phrases, line 3: no name"}]
+    assert placed("phrases, line 3: no name") == [
+        {"member": None, "slot": None, "text": "phrases, line 3: no name"}
+    ]
     assert placed("template: good_rule has 2 slots and bad_rule 1; they must be equally many")[0]["slot"] is None
 
 
@@ -293,7 +301,9 @@ def test_pairs_are_made_of_what_is_saved(browser, projects):
     lines = (projects / "demo/made/demo-numeral_men/numeral_men.jsonl").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 20
     browser.type("numeral_men", template(["x"], ["y"]), browser.open("numeral_men")["base"])
-    assert "not saved yet: numeral_men; save first" in browser.post("generate", name="numeral_men").json()["error"]
+    assert (
+        "not saved yet: numeral_men; save first" in browser.post("generate", name="numeral_men").json()["error"]
+    )
     assert "pairs=0" in browser.post("generate", name="anaphor_number", pairs=0).json()["error"]
 
 
@@ -307,7 +317,9 @@ def test_new_templates_and_projects(browser, projects):
         assert "exists already" in browser.post("projects", name=name).json()["error"]
 
 
-@pytest.mark.parametrize("name", ["../x", "..", "a/b", "/etc/passwd", "a\\b", "", "x" * 200, ".workbench", "a\x00b"])
+@pytest.mark.parametrize(
+    "name", ["../x", "..", "a/b", "/etc/passwd", "a\\b", "", "x" * 200, ".workbench", "a\x00b"]
+)
 def test_names_outside_the_project_are_refused(browser, projects, name):
     before = sorted(projects.rglob("*"))
     replies = [
@@ -372,7 +384,9 @@ def test_what_is_too_large_is_refused_and_nothing_is_lost(browser):
 
 
 def test_phrases_that_grow_without_end_are_answered(browser):
-    blowing = "\n".join(f"P{level} = " + " + ".join([f"phrase:P{level + 1}"] * 200) for level in range(8)) + "\nP8 = x"
+    blowing = (
+        "\n".join(f"P{level} = " + " + ".join([f"phrase:P{level + 1}"] * 200) for level in range(8)) + "\nP8 = x"
+    )
     browser.type("phrases", blowing, browser.open("phrases")["base"])
     (failure,) = browser.post("preview", text=template(["phrase:P0", "。"], ["y", "。"])).json()["failures"]
     assert (failure["slot"], failure["reason"]) == (0, "too long")

@@ -9,7 +9,9 @@ import pytest
 from tests.analysis.report.browser import open_browser
 from tests.workbench.conftest import Server
 
-expect = pytest.importorskip("playwright.sync_api", reason="the browser's driver is not installed (extra dev)").expect
+expect = pytest.importorskip(
+    "playwright.sync_api", reason="the browser's driver is not installed (extra dev)"
+).expect
 pytestmark = pytest.mark.long
 expect.set_options(timeout=20_000)
 
@@ -35,7 +37,8 @@ def page():
 def watch(page, complaints):
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on(
-        "console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None
+        "console",
+        lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None,
     )
     page.on("request", lambda request: None if "127.0.0.1" in request.url or request.url.startswith(("data:", "blob:"))
             else complaints.append(request.url))  # fmt: skip
@@ -114,7 +117,9 @@ def test_from_an_empty_project_to_a_curve(serve, demo_run, page, tmp_path):
         page.click("#further a")
         page.wait_for_selector("#chart svg .mark-line path")
         expect(page.locator("#benchmark option:checked")).to_contain_text("classifiers-classifier_noun")
-    stored = json.loads((tmp_path / "mine/classifiers/templates/classifier_noun.json").read_text(encoding="utf-8"))
+    stored = json.loads(
+        (tmp_path / "mine/classifiers/templates/classifier_noun.json").read_text(encoding="utf-8")
+    )
     assert (stored["good_rule"], stored["bad_rule"]) == (GOOD, BAD)
     assert len((tmp_path / "mine/classifiers/vocabulary.tsv").read_text(encoding="utf-8").splitlines()) == 13
 
@@ -216,7 +221,9 @@ def test_a_scoring_that_fails_says_why(demo_run, tmp_path):
             page.click("#score-button")
             page.wait_for_selector("#job-problem:not([hidden])", timeout=120_000)
             expect(page.locator("#progress")).to_contain_text("failed after 0 of")
-            expect(page.locator("#job-problem")).to_have_text(re.compile(r"step00000000: no \*\.safetensors file$"))
+            expect(page.locator("#job-problem")).to_have_text(
+                re.compile(r"step00000000: no \*\.safetensors file$")
+            )
             assert "Traceback" not in page.inner_text("#job-problem")
         finally:
             server.kill()
@@ -263,7 +270,9 @@ def test_what_was_typed_outlives_the_server_and_a_reload(serve, tmp_path):
         page.type("#good-0", " third")  # typed while nobody listens
         expect(page.locator("#saved")).to_contain_text("does not answer")
         server.start()
-        expect(page.locator("#saved")).to_contain_text("This browser is not let in. In another tab, open the address")
+        expect(page.locator("#saved")).to_contain_text(
+            "This browser is not let in. In another tab, open the address"
+        )
         open_again(page, server)
         expect(page.locator("#saved")).to_contain_text("kept as a draft")
         page.reload()

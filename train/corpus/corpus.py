@@ -103,7 +103,9 @@ class Corpus:
         parts = tuple(replace(part, data=Corpus(part.data).plain.settings) for part in self.settings.parts)
         return Corpus(replace(self.settings, interventions=(), parts=parts))
 
-    def documents(self, held_out: HeldOut | None = None, interventions: Interventions | None = None) -> Iterator[str]:
+    def documents(
+        self, held_out: HeldOut | None = None, interventions: Interventions | None = None
+    ) -> Iterator[str]:
         """Yield the documents to train on, as ``read_documents`` does, after the interventions; of parts, one by one.
 
         What ``held_out`` returned sees the documents before the interventions. These are those of the settings unless
@@ -178,7 +180,9 @@ class Corpus:
             names = relative_names(self.files)
             return [[names[file], _sha256(file)] for file in self.files]
         if settings.kind == "hub":
-            commit = [] if settings.commit is None else [settings.commit]  # of a local folder only the path is hashed
+            commit = (
+                [] if settings.commit is None else [settings.commit]
+            )  # of a local folder only the path is hashed
             return [settings.dataset, settings.subset, settings.split, settings.max_documents, *commit]
         return _demo_sources()
 
@@ -265,7 +269,9 @@ def _take(records: Iterator[str], characters: int) -> Iterator[str]:
         characters -= len(record)
 
 
-def _change(documents: Iterator[str], held_out: HeldOut | None, interventions: Interventions | None) -> Iterator[str]:
+def _change(
+    documents: Iterator[str], held_out: HeldOut | None, interventions: Interventions | None
+) -> Iterator[str]:
     """Yield the documents that are not set apart, after the interventions."""
     if held_out is not None:
         documents = held_out.watch(documents)

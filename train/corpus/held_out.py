@@ -119,10 +119,14 @@ class _Sample:
             self._bytes -= len(dropped)
 
     def state(self) -> list[tuple[int, str]]:
-        return [(-negative, base64.b64encode(content).decode()) for negative, content in sorted(self._highest_first)]
+        return [
+            (-negative, base64.b64encode(content).decode()) for negative, content in sorted(self._highest_first)
+        ]
 
     def go_on(self, state: Sequence[tuple[int, str]]) -> None:
-        self._highest_first = [(-number, base64.b64decode(content)) for number, content in state]  # sorted, so a heap
+        self._highest_first = [
+            (-number, base64.b64decode(content)) for number, content in state
+        ]  # sorted, so a heap
         self._hashes = {number for number, _ in state}
         self._bytes = sum(len(content) for _, content in self._highest_first)
 

@@ -238,7 +238,9 @@ def _shuffle(text: str, unit: str, seed: int) -> str:
     if unit == "sentence":
         bodies = iter(_permute([body for line in lines for one in line if (body := one.strip())], chance))
         # A sentence gets another body between the spaces around it.
-        lines = [[one.replace(one.strip(), next(bodies), 1) if one.strip() else one for one in line] for line in lines]
+        lines = [
+            [one.replace(one.strip(), next(bodies), 1) if one.strip() else one for one in line] for line in lines
+        ]
     else:
         piece = _PIECES[unit]
         lines = [[_shuffle_pieces(sentence, piece, chance) for sentence in line] for line in lines]

@@ -20,7 +20,9 @@ from ucurve.training.corpus.files import COMPRESSIONS, compression_by_name, endi
 
 Unit = Literal["record", "line"]
 _ROWS_AT_ONCE = 1024  # so many rows of Parquet are read at once
-_LONGEST_FIELD = 2**31 - 1  # of a table, in characters: a field is a document, and Python allows 131,072 by default
+_LONGEST_FIELD = (
+    2**31 - 1
+)  # of a table, in characters: a field is a document, and Python allows 131,072 by default
 PIECE_CHARACTERS = 2**18  # of a text file that is one document
 _READ_AT_ONCE = 2**20  # of a Parquet column, which is otherwise read whole for each row group
 
@@ -205,7 +207,9 @@ def _decode(raw: bytes, path: Path, number: int) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
-        message = f"{path}:{number}: not valid UTF-8 (byte {error.start + 1} of the line); convert the file to UTF-8"
+        message = (
+            f"{path}:{number}: not valid UTF-8 (byte {error.start + 1} of the line); convert the file to UTF-8"
+        )
         raise UserError(message) from error
 
 
@@ -215,7 +219,9 @@ def _checked_text(value: object, field: str, place: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise UserError(f"{place}: field {field!r} holds half a surrogate pair, which is not Unicode text") from error
+        raise UserError(
+            f"{place}: field {field!r} holds half a surrogate pair, which is not Unicode text"
+        ) from error
     return value
 
 
@@ -237,7 +243,9 @@ _BEGINNINGS = {
     b"\xfd7zXZ\x00": "xz",
     **{b"BZh%d1AY&SY" % level: "bz2" for level in range(1, 10)},
 }
-_POINTER = b"version https://git-lfs.github.com/spec/"  # what a clone without Git LFS has in place of a large file
+_POINTER = (
+    b"version https://git-lfs.github.com/spec/"  # what a clone without Git LFS has in place of a large file
+)
 
 
 def open_lines(path: Path) -> BinaryIO:

@@ -29,7 +29,9 @@ class Selection:
     """The files of a corpus, absolute, in the order they are read."""
 
     files: tuple[Path, ...] = ()
-    notes: tuple[str, ...] = ()  # on other files of a folder or glob, and on those that may be no text to train on
+    notes: tuple[
+        str, ...
+    ] = ()  # on other files of a folder or glob, and on those that may be no text to train on
 
 
 def select_files(paths: Sequence[str], exclude: Sequence[str]) -> Selection:
@@ -60,7 +62,9 @@ def find_validation_files(paths: Sequence[str], training: Sequence[Path]) -> lis
     the first family only the former count, and only those of that family.
     """
     places = [file for path in paths if Path(path).is_dir() for file in _below(Path(path))]
-    places += [file for folder in {file.parent for file in training} for file in folder.glob("*") if file.is_file()]
+    places += [
+        file for folder in {file.parent for file in training} for file in folder.glob("*") if file.is_file()
+    ]
     first = any(family(file) == 0 for file in training)
     named = {file.absolute() for file in places if _is_validation(file) and (not first or family(file) == 0)}
     return sorted(named - set(training))
@@ -90,7 +94,9 @@ def _select(path: str, exclude: Sequence[str]) -> Selection:
     rest = [file for file in present if file not in set(taken)]
     if not taken:
         excluded = [file for file in there if file not in set(present) and family(file) is not None]
-        raise UserError(f"data.path: no text file in {path!r}; {ALLOWED_FILES}{_why_none(rest, excluded, exclude)}")
+        raise UserError(
+            f"data.path: no text file in {path!r}; {ALLOWED_FILES}{_why_none(rest, excluded, exclude)}"
+        )
     return Selection(tuple(taken), tuple(_notes(path, rest, [file for file in taken if file in doubtful])))
 
 

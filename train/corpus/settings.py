@@ -79,10 +79,14 @@ class CorpusSettings:
             if getattr(self, key):
                 raise ValueError(f"{key} is not for data={self.kind}; it can stand in each of the parts")
         if any(part.data.attention != "stream" for part in self.parts):
-            raise ValueError("attention is of all sequences: data.attention=document, and not in one of the parts")
+            raise ValueError(
+                "attention is of all sequences: data.attention=document, and not in one of the parts"
+            )
         names = [part.name for part in self.parts]
         if len(set(names)) < len(names):
-            raise ValueError(f"parts: two have one name, {', '.join(names)}; name: NAME in a part gives it another")
+            raise ValueError(
+                f"parts: two have one name, {', '.join(names)}; name: NAME in a part gives it another"
+            )
         _check_lengths(self.kind, self.parts)
         return self
 
@@ -94,7 +98,9 @@ class CorpusSettings:
         if self.kind == "hub" and not self.dataset:
             raise ValueError("dataset: no dataset given; data=hub needs data.dataset=ID")
         if self.kind == "demo" and self.holdout != 0:
-            raise ValueError("holdout is not for data=demo, whose grammar makes held-out sentences beside the text")
+            raise ValueError(
+                "holdout is not for data=demo, whose grammar makes held-out sentences beside the text"
+            )
         names = [step.name for step in self.interventions]
         if len(set(names)) < len(names):
             raise ValueError(f"interventions: two steps have one name: {', '.join(names)}")
@@ -119,7 +125,9 @@ class CorpusSettings:
         if self.kind == "mixture":
             # Weights need not add up to 1; the name has their shares in per cent.
             total = sum(part.weight or 0 for part in self.parts)
-            return "_".join(f"{part.name}_{_in_name(f'{100 * (part.weight or 0) / total:.4g}')}" for part in self.parts)
+            return "_".join(
+                f"{part.name}_{_in_name(f'{100 * (part.weight or 0) / total:.4g}')}" for part in self.parts
+            )
         if self.kind == "stages":
             lengths = [f"_{_in_name(format_count(part.tokens))}" if part.tokens else "" for part in self.parts]
             return "_then_".join(part.name + length for part, length in zip(self.parts, lengths, strict=True))
@@ -185,7 +193,9 @@ def _check_lengths(kind: str, parts: Sequence[CorpusPart]) -> None:
         if missing := wanted - given:
             raise ValueError(f"parts.{number}: {missing.pop()} is missing; every part but a last stage needs it")
         if more := given - wanted:
-            raise ValueError(f"parts.{number}: {more.pop()} is not for {'this part' if wanted else 'the last stage'}")
+            raise ValueError(
+                f"parts.{number}: {more.pop()} is not for {'this part' if wanted else 'the last stage'}"
+            )
     if kind == "mixture":
         _ = Mixture(tuple(part.weight or 0.0 for part in parts)).shares  # which are refused if they are many
 

@@ -53,7 +53,9 @@ def check_counter(counter: WordCounter) -> None:
         UserError: naming the extra to install.
     """
     if counter == "jieba" and importlib.util.find_spec("jieba") is None:
-        raise UserError("data.words=jieba: the package jieba is not installed; install ucurve with the extra [words]")
+        raise UserError(
+            "data.words=jieba: the package jieba is not installed; install ucurve with the extra [words]"
+        )
 
 
 def count_words(corpus: Corpus, counter: WordCounter, cache: Path, processes: int | None = None) -> CountedWords:

@@ -30,14 +30,18 @@ class Recipe:
     folder: Path
     document_token: int  # id of the token that precedes every document
     dtype: str  # NumPy's, of the ids
-    from_file: bool  # whether ``tokenizer.json`` alone gives the tokenizer, so that a worker need not load transformers
+    from_file: (
+        bool  # whether ``tokenizer.json`` alone gives the tokenizer, so that a worker need not load transformers
+    )
 
 
 @dataclass(frozen=True)
 class Encoded:
     """Token ids of some documents, each with the end-of-document token in front."""
 
-    tokens: NDArray[np.uint16] | NDArray[np.uint32]  # shape [tokens]; the first ones may continue an earlier document
+    tokens: (
+        NDArray[np.uint16] | NDArray[np.uint32]
+    )  # shape [tokens]; the first ones may continue an earlier document
     starts: NDArray[np.int64]  # indices of the tokens that begin a document, shape [documents]
     text_bytes: int  # of the documents as read, in UTF-8
     mark: Mark | None = None  # that comes after them

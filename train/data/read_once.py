@@ -9,7 +9,9 @@ from ucurve.storage.locks import file_lock
 from ucurve.token_stream.store import is_complete_store
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")  # another number after each start of a machine
-_SETTLED_SECONDS = 2.0  # as some file systems count coarsely, a later change could leave the times of a newer file
+_SETTLED_SECONDS = (
+    2.0  # as some file systems count coarsely, a later change could leave the times of a newer file
+)
 
 
 def is_complete_here(folder: Path, key: str) -> bool:

@@ -73,7 +73,9 @@ def build_token_store(
 
     def build(temporary: Path) -> None:
         log_line(f"tokenizing {corpus.settings.run_name} with {tokenizer_folder.name}")
-        goes_on = corpus.settings.commit is not None  # of a folder of this machine, the text may be another one now
+        goes_on = (
+            corpus.settings.commit is not None
+        )  # of a folder of this machine, the text may be another one now
         with kept_if_unfinished(target, temporary) if goes_on else contextlib.nullcontext(temporary) as place:
             _build(corpus, tokenizer_folder, place, key, processes or count_processes(), goes_on)
         for line in _effects(read_json_or_empty(temporary / INDEX), target):
@@ -196,7 +198,9 @@ def check_part_budgets(size: StreamSize, settings: CorpusSettings, sequence: int
     for part, of_part, count in zip(settings.parts, size.parts, counts, strict=True):
         seen = count * sequence
         if not seen:
-            log_line(f"warning: no token of the part {part.name} is trained on: a budget of {tokens:,} ends before it")
+            log_line(
+                f"warning: no token of the part {part.name} is trained on: a budget of {tokens:,} ends before it"
+            )
         if part.data.parts:
             check_part_budgets(of_part, part.data, sequence, seen)
             continue
@@ -214,7 +218,9 @@ def _key(corpus: Corpus, tokenizer_folder: Path) -> str:
     return sha256_json([_FORMAT, corpus.fingerprint(), files, *corpus.held_out_content()])
 
 
-def _join(corpus: Corpus, tokenizer_folder: Path, cache: Path, processes: int | None, read_all: bool) -> TokenStore:
+def _join(
+    corpus: Corpus, tokenizer_folder: Path, cache: Path, processes: int | None, read_all: bool
+) -> TokenStore:
     """Tokenize the parts of a corpus, and record how their streams follow each other."""
     stores = [build_token_store(part, tokenizer_folder, cache, processes, read_all) for part in corpus.parts]
     joining = corpus.settings.joining
@@ -285,7 +291,9 @@ def _save_held_out(held_out: HeldOut, recipe: Recipe, folder: Path) -> HeldOutFa
         return None
     size = sum(len(text.encode()) for text in texts)
     _save_array(folder / HELD_OUT_TOKENS, ids)
-    log_line(f"held-out text: {len(texts):,} document{'' if len(texts) == 1 else 's'}, {size:,} bytes, from {where}")
+    log_line(
+        f"held-out text: {len(texts):,} document{'' if len(texts) == 1 else 's'}, {size:,} bytes, from {where}"
+    )
     if len(ids) < _LEAST_HELD_OUT:
         remedy = _how_to_hold_out(held_out, len(ids))
         log_line(f"held-out text: only {len(ids)} tokens, too few for a steady loss; {remedy}")

@@ -61,7 +61,9 @@ class DeepSpeedEngine:
         self._seed = seed  # of dropout
         self._processes = processes
         self._micro_batch = MicroBatch(engine.micro_batch, device, processes)
-        self._scale = processes.size  # DeepSpeed averages gradients over the processes; here they are parts of a sum
+        self._scale = (
+            processes.size
+        )  # DeepSpeed averages gradients over the processes; here they are parts of a sum
         self._clip = optimizer.clip
         # There is one optimizer, because ``check_processes`` refuses Muon under DeepSpeed.
         [self._optimizer] = make_optimizers(model, optimizer)
@@ -94,7 +96,9 @@ class DeepSpeedEngine:
         except torch.OutOfMemoryError as error:
             raise self._micro_batch.too_large(share, str(error)) from error
         set_rate([self._optimizer], learning_rate)
-        return self._step_unpartitioned(reduced, number) if self._plain else self._step_partitioned(reduced, number)
+        return (
+            self._step_unpartitioned(reduced, number) if self._plain else self._step_partitioned(reduced, number)
+        )
 
     def state(self) -> dict[str, torch.Tensor]:
         """Return the full state, gathered from all partitions; see ``Engine.state``."""
@@ -185,7 +189,9 @@ def import_deepspeed(device: str) -> ModuleType:
     """Import DeepSpeed for a device, quietly and without building anything for the CPU."""
     if device == "cpu":
         os.environ["DS_ACCELERATOR"] = "cpu"
-    warnings.filterwarnings("ignore", category=FutureWarning, module="torch.distributed")  # of names DeepSpeed uses
+    warnings.filterwarnings(
+        "ignore", category=FutureWarning, module="torch.distributed"
+    )  # of names DeepSpeed uses
     logging.getLogger("DeepSpeed").setLevel(logging.ERROR)
     import deepspeed
 

@@ -267,9 +267,13 @@ def distribute(loss: LossModule, device: torch.device, reduction: Precision) -> 
     """
     devices = None if device.type == "cpu" else [device]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # the newer name of broadcast_buffers is not in every version
+        warnings.simplefilter(
+            "ignore", FutureWarning
+        )  # the newer name of broadcast_buffers is not in every version
         # The buffers, which are the frequencies of the rotary positions, are the same in all processes.
-        distributed = DistributedDataParallel(loss, devices, broadcast_buffers=False, gradient_as_bucket_view=True)
+        distributed = DistributedDataParallel(
+            loss, devices, broadcast_buffers=False, gradient_as_bucket_view=True
+        )
     if reduction == "bfloat16":
         distributed.register_comm_hook(None, _average_in_bfloat16)
     # The first backward pass decides what is sent together. If it were that of a step, a run that goes on would add up
@@ -322,4 +326,6 @@ def read_result(reduced: torch.Tensor, norm: torch.Tensor, number: int) -> StepR
 def check_finite(value: float, what: str, step: int) -> None:
     """Raise ``DivergedError`` for a value that is not finite, before it can reach the weights."""
     if not math.isfinite(value):
-        raise DivergedError(f"{what} is {value} at step {step}; the state after step {step - 1} is kept in resume/")
+        raise DivergedError(
+            f"{what} is {value} at step {step}; the state after step {step - 1} is kept in resume/"
+        )

@@ -76,7 +76,9 @@ def check_processes(settings: RunRequest, processes: Processes) -> None:
     if by_deepspeed and importlib.util.find_spec("deepspeed") is None:
         given = "engine=deepspeed"
         if settings.engine.kind == "auto":
-            given = "engine.config" if settings.engine.config else f"engine.zero_stage={settings.engine.zero_stage}"
+            given = (
+                "engine.config" if settings.engine.config else f"engine.zero_stage={settings.engine.zero_stage}"
+            )
         raise UserError(
             f"{given}: the package deepspeed is not installed; ucurve brings it on Linux. Set engine=torch, which "
             "trains on several processes too, or type: pip install deepspeed"
@@ -86,7 +88,11 @@ def check_processes(settings: RunRequest, processes: Processes) -> None:
             f"engine.device={settings.engine.device} names one device, and {processes.size} processes were started, "
             "each of which takes the device of its rank; set engine.device=cuda"
         )
-    if several and settings.eval.scores_here and (":" in settings.eval.device or settings.eval.device == "spread"):
+    if (
+        several
+        and settings.eval.scores_here
+        and (":" in settings.eval.device or settings.eval.device == "spread")
+    ):
         raise UserError(
             f"eval.device={settings.eval.device}: {processes.size} processes were started, each of which scores on the "
             "device of its rank; set eval.device=auto, or eval.when=later"
@@ -115,13 +121,17 @@ def choose_execution(settings: RunRequest, processes: Processes) -> Execution:
         device = torch.device("cuda", processes.local_rank if device.index is None else device.index)
         # NCCL works on the current device of a process, which has to be another one in each.
         torch.cuda.set_device(device)
-        if settings.engine.precision == "bfloat16" and not torch.cuda.is_bf16_supported(including_emulation=False):
+        if settings.engine.precision == "bfloat16" and not torch.cuda.is_bf16_supported(
+            including_emulation=False
+        ):
             raise UserError(
                 f"engine.precision=bfloat16: {torch.cuda.get_device_name(device)} does not compute in it. A run that "
                 "was started in bfloat16 goes on on a device that does, or with engine.device=cpu, slowly"
             )
     else:
-        os.environ["DS_ACCELERATOR"] = "cpu"  # transformers imports DeepSpeed, which else warns that it finds no other
+        os.environ["DS_ACCELERATOR"] = (
+            "cpu"  # transformers imports DeepSpeed, which else warns that it finds no other
+        )
     compiled = choose_compile(settings.engine.compile, device)
     kind = choose_kind(settings.engine, processes)
     if kind == "deepspeed" or processes.size > 1:

@@ -131,7 +131,9 @@ class MicroBatch:
             self._size = -(-len(share) // -(-len(share) // size))
             log_line(f"micro batches of {self._size} sequences, of {len(share)}, fit into the device's memory")
 
-    def repeat_until_it_fits(self, work: Callable[[], Result], undo: Callable[[], None], share: torch.Tensor) -> Result:
+    def repeat_until_it_fits(
+        self, work: Callable[[], Result], undo: Callable[[], None], share: torch.Tensor
+    ) -> Result:
         """Do the work on a share; undo it and try again with smaller micro batches where the memory is too small.
 
         Several processes, which would have to try again together, end with an error.
@@ -159,13 +161,17 @@ class MicroBatch:
         # The blocks of the larger size are given back, so that smaller ones find room.
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-        log_line(f"micro batches of {size} sequences do not fit into the device's memory; going on with {self._size}")
+        log_line(
+            f"micro batches of {size} sequences do not fit into the device's memory; going on with {self._size}"
+        )
 
     def too_large(self, share: torch.Tensor, failure: str) -> RunError:
         """Return the error of a device whose memory does not suffice."""
         size = self._sequences(share)
         advice = "set a smaller engine.micro_batch" if size > 1 else "a smaller model is needed"
-        return RunError(f"micro batches of {size} sequences do not fit into the device's memory; {advice}: {failure}")
+        return RunError(
+            f"micro batches of {size} sequences do not fit into the device's memory; {advice}: {failure}"
+        )
 
     def _sequences(self, share: torch.Tensor) -> int:
         return len(share) if self._size is None else min(self._size, len(share))

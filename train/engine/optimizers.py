@@ -39,7 +39,9 @@ def make_optimizers(model: nn.Module, settings: OptimizerSettings) -> list[torch
         # Scalable for LLM Training", section 2.2).
         rate = settings.learning_rate
         optimizers.append(
-            torch.optim.Muon(list(map(dict, muon)), lr=rate, ns_steps=MUON_ITERATIONS, adjust_lr_fn="match_rms_adamw")
+            torch.optim.Muon(
+                list(map(dict, muon)), lr=rate, ns_steps=MUON_ITERATIONS, adjust_lr_fn="match_rms_adamw"
+            )
         )
     return optimizers
 

@@ -30,7 +30,9 @@ def handle_signals(
     """Handle signals, except Ctrl-C and SIGHUP where they were ignored at the start; return the handlers before."""
     before = {number: signal.getsignal(number) for number in numbers}
     changed = {
-        number: known for number, known in before.items() if not (number in _LEFT_IGNORED and known == signal.SIG_IGN)
+        number: known
+        for number, known in before.items()
+        if not (number in _LEFT_IGNORED and known == signal.SIG_IGN)
     }
     for number in changed:
         signal.signal(number, handler)
@@ -104,7 +106,9 @@ class StopSignals:
         if number == signal.SIGHUP:
             leave_lost_terminal()
         if number == signal.SIGINT and not self._launched:
-            signal.signal(number, signal.SIG_DFL)  # the next one ends the process, also where Python waits for others
+            signal.signal(
+                number, signal.SIG_DFL
+            )  # the next one ends the process, also where Python waits for others
         if self.requested:
             return
         self.name = _NAMES.get(signal.Signals(number), signal.Signals(number).name)

@@ -192,7 +192,9 @@ def _write_branch(plan: Plan, trunk: Path, folder: Path, facts: RunFacts) -> Non
     if (trunk / HELD_OUT).is_file():
         header, *losses = (trunk / HELD_OUT).read_text(encoding="utf-8").splitlines(keepends=True)
         steps = {str(step) for step in plan.checkpoint_steps if step <= parent.step}
-        write_text(folder / HELD_OUT, "".join([header, *(line for line in losses if line.partition(",")[0] in steps)]))
+        write_text(
+            folder / HELD_OUT, "".join([header, *(line for line in losses if line.partition(",")[0] in steps)])
+        )
         files[HELD_OUT] = sha256_file(folder / HELD_OUT)
     # Runs that read other commits of the hub are other lines of a figure.
     commits = {"commits": settings.commits} if settings.commits else {}

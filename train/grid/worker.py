@@ -120,7 +120,9 @@ class GridRun:
         if finished and cell.name not in self._before.values():  # a trunk of other budgets serves as it is
             try:
                 check_same_configuration(cell.settings)
-            except UserError as error:  # a mistake of this command, which must not mark the finished run as failed
+            except (
+                UserError
+            ) as error:  # a mistake of this command, which must not mark the finished run as failed
                 return Outcome(cell.name, "failed", str(error))
         if self._status_before(cell) == "failed" and not cell.settings.folder.exists():
             place = cell.settings.folder.with_name(self._before[cell.name])
@@ -137,7 +139,8 @@ def format_outcomes(outcomes: Sequence[Outcome]) -> str:
     failed = [one for one in outcomes if one.status == "failed"]
     notes = [one.log if one in failed else one.reason for one in outcomes]
     lines = [
-        f"{one.cell:<{width}}  {one.status:<11}  {note}".rstrip() for one, note in zip(outcomes, notes, strict=True)
+        f"{one.cell:<{width}}  {one.status:<11}  {note}".rstrip()
+        for one, note in zip(outcomes, notes, strict=True)
     ]
     reasons = [
         f"{format_names([one.cell for one in failed if one.reason == reason])} failed: {reason}"
@@ -148,7 +151,9 @@ def format_outcomes(outcomes: Sequence[Outcome]) -> str:
 
 def count_statuses(statuses: Sequence[str]) -> str:
     """Return how many cells there are and how many of each status, as one line."""
-    return f"{len(statuses)} cells: " + ", ".join(f"{count} {status}" for status, count in Counter(statuses).items())
+    return f"{len(statuses)} cells: " + ", ".join(
+        f"{count} {status}" for status, count in Counter(statuses).items()
+    )
 
 
 def _failed(cell: Cell, failure: "Failure") -> Outcome:

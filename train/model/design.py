@@ -55,7 +55,9 @@ def kinds_of_parameters(model: "nn.Module") -> dict["nn.Parameter", Kind]:
     """Tell embeddings (a tied output layer is one), the output layer, the matrices between them, and the rest."""
     from torch import nn
 
-    embeddings = {one for module in model.modules() if isinstance(module, nn.Embedding) for one in module.parameters()}
+    embeddings = {
+        one for module in model.modules() if isinstance(module, nn.Embedding) for one in module.parameters()
+    }
     find_output = getattr(model, "get_output_embeddings", None)
     output = set(find_output().parameters()) if find_output is not None else set()
 

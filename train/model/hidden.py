@@ -24,7 +24,9 @@ from ucurve.training.model.dropout import dropping
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-HiddenStates = Callable[..., torch.Tensor]  # from a model, token ids and, by name, mask, positions and keys of dropout
+HiddenStates = Callable[
+    ..., torch.Tensor
+]  # from a model, token ids and, by name, mask, positions and keys of dropout
 
 
 def make_hidden_states(precision: Precision, compiled: bool = False) -> HiddenStates:
@@ -63,7 +65,11 @@ class _WideAttention(TorchFunctionMode):
     """Attention of a processor in float32, with results in bfloat16."""
 
     def __torch_function__(
-        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+        self,
+        func: Callable[..., Any],
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
     ) -> Any:
         kwargs = kwargs or {}
         if func is not torch.nn.functional.scaled_dot_product_attention:

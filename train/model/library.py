@@ -178,7 +178,9 @@ class LibraryModel:
             run |= {key: document_token for key in ("cls_token_id", "sep_token_id") if key in known}
         if "max_position_embeddings" in known:
             run["max_position_embeddings"] = context
-        configuration: PreTrainedConfig = AutoConfig.for_model(self.architecture, **json.loads(self.config), **run)
+        configuration: PreTrainedConfig = AutoConfig.for_model(
+            self.architecture, **json.loads(self.config), **run
+        )
         for key in _CHUNKS:
             if getattr(configuration, key, 0) > context:
                 setattr(configuration, key, context)
@@ -221,7 +223,10 @@ def _leave_out_mask(model: "PreTrainedModel", context: int) -> None:
     if model.config._attn_implementation != "sdpa":
         return
     ids = torch.arange(context, device=model.device)[None] % model.config.vocab_size
-    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH):  # on a device, other kernels with a mask compute other bits
+    with (
+        torch.no_grad(),
+        sdpa_kernel(SDPBackend.MATH),
+    ):  # on a device, other kernels with a mask compute other bits
         before = hidden_states(model, ids)
         model.set_attn_implementation(register_without_mask())
         if not torch.equal(before, hidden_states(model, ids)):
@@ -271,7 +276,9 @@ def _is_read(architecture: str, config: str, masked: bool, key: str) -> bool:
         configuration = AutoConfig.for_model(architecture, **json.loads(config) | {key: value})
         with torch.device("meta"):
             model = new_model(configuration, "AutoModelForMaskedLM" if masked else "AutoModelForCausalLM")
-        rotations = (type(one)(configuration) for one in model.modules() if "RotaryEmbedding" in type(one).__name__)
+        rotations = (
+            type(one)(configuration) for one in model.modules() if "RotaryEmbedding" in type(one).__name__
+        )
         angles = (buffer.tolist() for rotation in rotations for buffer in rotation.buffers())
         return [*(one.shape for one in model.parameters()), *angles]
 
@@ -369,7 +376,9 @@ def _noting_unknown_operations(noted: set[str], known: Collection[object]) -> "T
     class Noting(TorchDispatchMode):
         def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             kind = function._overloadpacket
-            counted = kind in flop_registry or kind in known or torch.Tag.pointwise in function.tags or function.is_view
+            counted = (
+                kind in flop_registry or kind in known or torch.Tag.pointwise in function.tags or function.is_view
+            )
             if not counted and kind.__name__ not in _WITHOUT_PRODUCTS:
                 noted.add(str(kind))
             return function(*args, **(kwargs or {}))
@@ -378,7 +387,14 @@ def _noting_unknown_operations(noted: set[str], known: Collection[object]) -> "T
 
 
 # What its authors leave as torch draws it; an output layer of its own is one too.
-_AS_TORCH = ("in_proj.weight", "x_proj.weight", "out_proj.weight", "conv1d.weight", "conv1d.bias", "lm_head.weight")
+_AS_TORCH = (
+    "in_proj.weight",
+    "x_proj.weight",
+    "out_proj.weight",
+    "conv1d.weight",
+    "conv1d.bias",
+    "lm_head.weight",
+)
 
 
 def draw_as_authors(model: "PreTrainedModel") -> None:

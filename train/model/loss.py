@@ -41,7 +41,12 @@ _NORMALISERS = (2.0**-60, 2.0**60)  # between them neither they nor what counts 
 class _OutputLoss(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, hidden: torch.Tensor, weight: torch.Tensor, targets: torch.Tensor, separator: int, cap: float | None
+        ctx: Any,
+        hidden: torch.Tensor,
+        weight: torch.Tensor,
+        targets: torch.Tensor,
+        separator: int,
+        cap: float | None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Sum the loss, and compute both gradients with it, chunk by chunk."""
         wide = torch.promote_types(hidden.dtype, torch.float32)  # of the softmax and of sums over chunks
@@ -80,7 +85,12 @@ class _OutputLoss(torch.autograd.Function):
 class _FusedOutputLoss(_OutputLoss):
     @staticmethod
     def forward(
-        ctx: Any, hidden: torch.Tensor, weight: torch.Tensor, targets: torch.Tensor, separator: int, cap: float | None
+        ctx: Any,
+        hidden: torch.Tensor,
+        weight: torch.Tensor,
+        targets: torch.Tensor,
+        separator: int,
+        cap: float | None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Do the same with one compiled kernel between the products."""
         wide = torch.promote_types(hidden.dtype, torch.float32)

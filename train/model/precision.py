@@ -49,7 +49,9 @@ def may_have_accelerator() -> bool:
 
 def describe_precision(precision: Precision) -> str:
     """Describe what is computed in which precision."""
-    return precision if precision == "float32" else f"products in {precision}; weights, moments and loss in float32"
+    return (
+        precision if precision == "float32" else f"products in {precision}; weights, moments and loss in float32"
+    )
 
 
 def peak_flops(name: str, precision: Precision) -> float | None:

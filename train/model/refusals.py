@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 _MULTIPLY, _DIVIDE = ("logit_scale", "lm_head_multiplier"), ("logits_scaling",)
 _CAP = ("final_logit_softcapping", "logits_soft_cap", "output_logit_soft_cap")
 _EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts")
-_UNUSED_DROPOUT = ("classifier", "summary", "qa_", "seq_classif_")  # of layers that a language model does not have
+_UNUSED_DROPOUT = (
+    "classifier",
+    "summary",
+    "qa_",
+    "seq_classif_",
+)  # of layers that a language model does not have
 _POSITIONS = 8  # tokens of the sequences on which a new model is tried
 _TOLERANCE = 1e-4  # of the largest value
 
@@ -50,7 +55,9 @@ def refuse_configuration(configuration: "PreTrainedConfig", masked: bool = False
     )
     if masked and values.get("is_decoder"):
         raise UserError("model.config.is_decoder is True: such a model does not see what follows a masked token")
-    if not masked and values.get("is_decoder") is False and configuration.model_type != "gpt_neox":  # which ignores it
+    if (
+        not masked and values.get("is_decoder") is False and configuration.model_type != "gpt_neox"
+    ):  # which ignores it
         raise UserError(
             f"model.architecture={configuration.model_type} sees the tokens that it is to predict; "
             "set model.objective=masked, or take another architecture"
@@ -59,7 +66,9 @@ def refuse_configuration(configuration: "PreTrainedConfig", masked: bool = False
 
 def logit_scale_and_cap(configuration: "PreTrainedConfig") -> tuple[float, float | None]:
     """Return by what logits are multiplied after the output layer, and the bound within which they stay, if any."""
-    values = {key: value for key, value in configuration.to_dict().items() if isinstance(value, int | float) and value}
+    values = {
+        key: value for key, value in configuration.to_dict().items() if isinstance(value, int | float) and value
+    }
     scale = math.prod(values.get(key, 1) for key in _MULTIPLY) / math.prod(values.get(key, 1) for key in _DIVIDE)
     return scale, next((values[key] for key in _CAP if key in values), None)
 
@@ -76,7 +85,9 @@ def dropout_shares(values: dict[str, Any]) -> dict[str, float]:
 def _refuse(wanted: dict[str, float | None], values: dict[str, object], reason: str) -> None:
     if wanted:
         found = ", ".join(f"model.config.{key} is {values[key]}" for key in wanted)
-        remedy = " ".join(f"model.config.{key}={'null' if value is None else value}" for key, value in wanted.items())
+        remedy = " ".join(
+            f"model.config.{key}={'null' if value is None else value}" for key, value in wanted.items()
+        )
         raise UserError(f"{found}: {reason}; set {remedy}")
 
 
@@ -139,7 +150,9 @@ def _refuse_other_chance(model: "PreTrainedModel", architecture: str, ids: "torc
     # Sums of experts come in no fixed order on a device.
     is_same = torch.equal if model.device.type == "cpu" else _are_close
     if not is_same(both, compute([0, 1])):
-        raise UserError(f"model.architecture={architecture} computes something else each time, so no run can resume")
+        raise UserError(
+            f"model.architecture={architecture} computes something else each time, so no run can resume"
+        )
     if not _are_close(both, torch.cat((compute([0]), compute([1])))):
         raise UserError(
             f"model.architecture={architecture} drops units of a whole batch, not of each sequence by itself; set "

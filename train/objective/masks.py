@@ -9,7 +9,9 @@ from ucurve.token_stream.order import Batches, Share, draws
 from ucurve.training.model.design import NOT_PREDICTED
 from ucurve.training.objective.settings import ObjectiveSettings
 
-_DRAWS = 4  # independent numbers for each position: which are chosen, what becomes of one, by which token, how many
+_DRAWS = (
+    4  # independent numbers for each position: which are chosen, what becomes of one, by which token, how many
+)
 _LAST = np.uint64(2**64 - 1)
 HELD_OUT_RATE = 0.15  # BERT's, whatever the run's rate is
 _HELD_OUT = "held-out text"

@@ -29,7 +29,9 @@ class ObjectiveSettings:
     @model_validator(mode="after")
     def _shares_are_of_one_whole(self) -> "ObjectiveSettings":
         if self.mask + self.random > 1:
-            raise ValueError(f"mask={self.mask} and random={self.random} are shares of the same tokens, 1 at most")
+            raise ValueError(
+                f"mask={self.mask} and random={self.random} are shares of the same tokens, 1 at most"
+            )
         return self
 
     def with_defaults(self) -> dict[str, tuple[object, object]]:

@@ -100,7 +100,9 @@ class HeldOutLog:
 
         # An error in one process is raised in all of them before results are exchanged.
         parts = self._processes.gather(self._processes.run_on_all(measure_own))
-        loss_sum, of_separators = add_up({number: sums for part in parts for number, sums in part.items()}).tolist()
+        loss_sum, of_separators = add_up(
+            {number: sums for part in parts for number, sums in part.items()}
+        ).tolist()
         predicted = targets[targets != NOT_PREDICTED]
         tokens = step * batch.tokens
         cells: tuple[float, ...] = (step, tokens, plan.flops(tokens), loss_sum / max(1, len(predicted)))
@@ -137,7 +139,9 @@ def window_losses(
     whole, at_once = predicted // length * length, max(1, positions // length) * length
     # The last pass is what is left of the text, a window that is shorter than the others.
     passes = [
-        (start, end) for start, end in itertools.pairwise([*range(0, whole, at_once), whole, predicted]) if start < end
+        (start, end)
+        for start, end in itertools.pairwise([*range(0, whole, at_once), whole, predicted])
+        if start < end
     ]
     losses: dict[int, LossSums] = {}
     for number in range(first, len(passes), every):
@@ -145,7 +149,9 @@ def window_losses(
         given, wanted = (torch.from_numpy(part[start:end]).to(model.device) for part in (inputs, targets))
         windows = given.view(-1, min(length, end - start))  # int64[windows, length]
         # Of float32, shape [windows * length, V].
-        logits = compute_in_view(model, windows, lambda ids, **keys: model(ids, **keys).logits).float().flatten(0, 1)
+        logits = (
+            compute_in_view(model, windows, lambda ids, **keys: model(ids, **keys).logits).float().flatten(0, 1)
+        )
         cross_entropies = torch.nn.functional.cross_entropy(
             logits, wanted, ignore_index=NOT_PREDICTED, reduction="none"
         )

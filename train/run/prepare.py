@@ -196,7 +196,9 @@ def prepare(request: RunRequest, reads_shards: bool = True) -> PreparedRun:
     store = build_token_store(Corpus(request.data), folder, cache, read_all=read_all)
     where = f"data={request.data.run_name}"
     settings, words = resolve_budget(request, store)
-    plan = replace(make_plan(settings, vocabulary_size(tokenizer)), parent=None if facts is None else facts.parent)
+    plan = replace(
+        make_plan(settings, vocabulary_size(tokenizer)), parent=None if facts is None else facts.parent
+    )
     if settings.data.parts:
         check_part_budgets(store, settings.data, settings.batch.length, plan.tokens)
     else:

@@ -87,7 +87,11 @@ class Trainer:
                 reads_all=self._processes.is_rank0,  # it counts the bytes of the batch
             ) as batches,
             Saver(
-                self._run, self._engine, self._processes, self._copied, lambda step: self._use_checkpoint(step, log)
+                self._run,
+                self._engine,
+                self._processes,
+                self._copied,
+                lambda step: self._use_checkpoint(step, log),
             ) as saver,
         ):
             if done == 0:
@@ -167,7 +171,9 @@ class Trainer:
         step = self._processes.run_on_rank0(lambda: find_newest_state(self._run.folder, self._run.owner))
         if step is None:
             if self._processes.is_rank0 and self._record.before is not None and self._plan.parent is None:
-                log_line(f"{self._run.folder.name}: beginning again at step 0, as no state was saved before the end")
+                log_line(
+                    f"{self._run.folder.name}: beginning again at step 0, as no state was saved before the end"
+                )
             start = self._settings.started_from
             if isinstance(start, FullStart):
                 self._load_state(self._settings.start_run, start.step)
@@ -189,7 +195,9 @@ class Trainer:
         """Measure the held-out loss of a checkpoint that is whole on disk, score it, and send both to the tracker."""
         held_out: dict[str, float] = {}
         (stop,) = self._processes.any_rank(self._signals.requested)
-        if not stop or step == self._plan.steps:  # else the state comes first; the next checkpoint adds a missing line
+        if (
+            not stop or step == self._plan.steps
+        ):  # else the state comes first; the next checkpoint adds a missing line
             held_out = self._held_out.measure(step)
         folder, settings = self._run.folder, self._settings.eval
         # The loop saves the state before it stops; scores that are missing are made when the run has finished.
@@ -271,7 +279,9 @@ class StepLog:
         if self.tracker is not None:
             self.tracker.finish(failed=error[0] is not None)
 
-    def write(self, step: int, windows: NDArray[np.int64], result: StepResult, rate: float, seconds: float) -> None:
+    def write(
+        self, step: int, windows: NDArray[np.int64], result: StepResult, rate: float, seconds: float
+    ) -> None:
         """Write the line of one step on a global batch, of the shape that ``Engine`` says."""
         self.pace.count_step(seconds)
         tokens = self._batch_tokens
@@ -321,6 +331,8 @@ def check_checkpoints(run: Path, plan: Plan) -> None:
     folders = [checkpoint_folder(run, step) for step in plan.checkpoint_steps]
     missing = [folder.name for folder in folders if not (folder / MANIFEST).exists()]
     if missing:
-        raise RunError(f"{run}: checkpoints are missing: {', '.join(missing)}; train the run again in another folder")
+        raise RunError(
+            f"{run}: checkpoints are missing: {', '.join(missing)}; train the run again in another folder"
+        )
     for folder in folders:
         read_manifest(folder)

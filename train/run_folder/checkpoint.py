@@ -110,7 +110,9 @@ def holds_weights(folder: Path, model: "PreTrainedModel") -> bool:
     if any(report.values()):  # new weights were drawn for keys that the file lacks
         return False
     saved, live = dict(loaded.named_parameters()), dict(model.named_parameters())
-    return saved.keys() == live.keys() and all(torch.equal(saved[name], live[name].detach().cpu()) for name in live)
+    return saved.keys() == live.keys() and all(
+        torch.equal(saved[name], live[name].detach().cpu()) for name in live
+    )
 
 
 def remove_weights(folder: Path) -> None:

@@ -27,7 +27,9 @@ def check_writable(settings: RunRequest) -> None:
         # What is missing will be made below the nearest folder that is there.
         there = next(parent for parent in (path, *path.parents) if parent.exists())
         try:
-            Path(tempfile.mkdtemp(prefix=".ucurve-", dir=there)).rmdir()  # os.access says yes of folders such as /proc
+            Path(
+                tempfile.mkdtemp(prefix=".ucurve-", dir=there)
+            ).rmdir()  # os.access says yes of folders such as /proc
         except OSError as error:
             raise UserError(f"paths.{key}={value}: {there} is not a folder that can be written to") from error
     if len(settings.run_name.encode()) > _LONGEST_NAME:
@@ -56,7 +58,9 @@ def check_same_configuration(settings: RunRequest) -> None:
     folder = settings.folder
     if not (folder / CONFIGURATION).exists():
         # Hidden files, such as the leftovers of a killed process, make a folder no other thing.
-        if folder.exists() and (not folder.is_dir() or any(not path.name.startswith(".") for path in folder.iterdir())):
+        if folder.exists() and (
+            not folder.is_dir() or any(not path.name.startswith(".") for path in folder.iterdir())
+        ):
             raise UserError(
                 f"{folder} exists and is not a run of this suite: it holds no {CONFIGURATION}. Add name=SUFFIX"
             )
@@ -88,7 +92,10 @@ def check_same_data(settings: RunSettings, store: TokenStore, facts: RunFacts) -
     held_out = store.held_out.facts.sha256 if store.held_out else ""
     then_and_now = {
         "was trained on other data: data_sha256": (facts.data_sha256, store.sha256),
-        "has another held-out text: held_out.sha256": (facts.held_out.sha256 if facts.held_out else None, held_out),
+        "has another held-out text: held_out.sha256": (
+            facts.held_out.sha256 if facts.held_out else None,
+            held_out,
+        ),
     }
     for what, (then, now) in then_and_now.items():
         # What was not recorded cannot differ.

@@ -14,7 +14,12 @@ from ucurve.training.identity import PARTLY_IDENTITY, Configuration, config_sha2
 from ucurve.yaml_files import read_yaml
 
 _HOME = "~/"
-_LOCAL = ("paths", "benchmark_root", "eval", "start")  # groups and keys that hold paths and are no part of the identity
+_LOCAL = (
+    "paths",
+    "benchmark_root",
+    "eval",
+    "start",
+)  # groups and keys that hold paths and are no part of the identity
 
 
 def configuration_text(settings: RunSettings) -> str:
@@ -86,7 +91,9 @@ def recall_settings(request: RunRequest) -> RunSettings | None:
     before = read_configuration(request.folder)
     # A run of another number of words has another number of tokens.
     tokens = before.get("tokens")
-    return request.with_tokens(tokens) if isinstance(tokens, int) and before.get("words") == request.words else None
+    return (
+        request.with_tokens(tokens) if isinstance(tokens, int) and before.get("words") == request.words else None
+    )
 
 
 def _with_paths(values: Configuration, change: Callable[[str], str]) -> Configuration:

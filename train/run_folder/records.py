@@ -131,7 +131,8 @@ class RunRecord:
 def describe_changes(sessions: Sequence[Session]) -> list[str]:
     """Say where the steps of a run were computed with something else than those before, so that sums may differ."""
     computed = [
-        one.model_dump(exclude={"after_step": True, "code_revision": True, "hardware": {"cores"}}) for one in sessions
+        one.model_dump(exclude={"after_step": True, "code_revision": True, "hardware": {"cores"}})
+        for one in sessions
     ]
     return [
         f"the steps after {later.after_step} were computed with something else than those before "

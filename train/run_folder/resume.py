@@ -56,7 +56,9 @@ def check_kept_states(run: Path, kept: Collection[int], finished: bool) -> None:
     for step in sorted(kept):
         passed = finished or step_name(step) < newest
         if passed and not state_folder(run, step).exists():
-            raise UserError(f"resume.keep_states: {run} is past step {step}, whose state was not kept; leave it out")
+            raise UserError(
+                f"resume.keep_states: {run} is past step {step}, whose state was not kept; leave it out"
+            )
 
 
 def copy_state(source: Path, run: Path, step: int, owner: dict[str, str]) -> None:
@@ -67,7 +69,9 @@ def copy_state(source: Path, run: Path, step: int, owner: dict[str, str]) -> Non
     """
     facts = _whole_facts(state_folder(source, step))
     if facts is None:
-        raise RunError(f"{state_folder(source, step)}: no whole resume state to go on from; restore it from a copy")
+        raise RunError(
+            f"{state_folder(source, step)}: no whole resume state to go on from; restore it from a copy"
+        )
     with new_folder(state_folder(run, step)) as temporary:
         link_or_copy(state_folder(source, step) / _STATE, temporary / _STATE)
         # The copy gets the hashes of the run that it is for.

@@ -52,7 +52,9 @@ def survey_beginning(settings: CorpusSettings) -> Beginning | None:
     corpus = Corpus(settings).plain
     with contextlib.suppress(UserError, OSError):  # whoever reads the whole text says what is wrong with it
         size = sum(file.stat().st_size for file in corpus.files)
-        found = survey(corpus.documents() if size <= _READ else _first_lines(corpus.files, settings.text_field), 0)
+        found = survey(
+            corpus.documents() if size <= _READ else _first_lines(corpus.files, settings.text_field), 0
+        )
         if found.characters:
             return Beginning(found, max(size / _READ, 1.0))
     return None

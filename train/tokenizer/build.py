@@ -113,7 +113,9 @@ def say_script(settings: TokenizerSettings, data: CorpusSettings) -> None:
     if settings.path != _CHINESE_LLAMA or (beginning := survey_beginning(data)) is None:
         return
     letters = {letter: count for letter, count in beginning.found.counts.items() if letter.isalpha()}
-    share = sum(count for letter, count in letters.items() if contains_han(letter)) / max(1, sum(letters.values()))
+    share = sum(count for letter, count in letters.items() if contains_han(letter)) / max(
+        1, sum(letters.values())
+    )
     if share < 0.5:
         log_line(
             f"tokenizer={settings.name} is Chinese-LLaMA's, made for Chinese and fetched from the hub; {1 - share:.0%} "
@@ -179,7 +181,9 @@ def _folder(settings: TokenizerSettings, corpus: Corpus, root: Path, with_mask: 
     if settings.kind in _CHARACTER_KINDS:
         # A folder whose key lacks it holds every character, by an older rule.
         parts.append({"coverage": settings.coverage})
-    if settings.kind == "hub":  # the ids are those of ``tokenizer.json`` and not of the class that the folder names
+    if (
+        settings.kind == "hub"
+    ):  # the ids are those of ``tokenizer.json`` and not of the class that the folder names
         parts.append({"ids": TOKENIZER, "document": settings.document_token})
     if with_mask:
         parts.append({"mask": MASK})
@@ -282,5 +286,7 @@ def round_trip(tokenizer: "PreTrainedTokenizerBase", texts: list[str]) -> dict[s
 
 
 def _excerpt(text: str, back: str) -> dict[str, str]:
-    place = next((n for n, (a, b) in enumerate(zip(text, back, strict=False)) if a != b), min(len(text), len(back)))
+    place = next(
+        (n for n, (a, b) in enumerate(zip(text, back, strict=False)) if a != b), min(len(text), len(back))
+    )
     return {"text": text[place : place + _EXCERPT], "decoded": back[place : place + _EXCERPT]}

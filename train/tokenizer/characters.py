@@ -15,7 +15,9 @@ from ucurve.training.corpus.readers import Continuation
 HAN = "\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _CONTAINS_HAN = re.compile(f"[{HAN}]")
 _CHARACTERS_AT_ONCE = 1_000_000  # which are joined and counted together
-_LEAST_COUNT = 2  # a character seen once has no context to be learned from, and in web text such ones are thousands
+_LEAST_COUNT = (
+    2  # a character seen once has no context to be learned from, and in web text such ones are thousands
+)
 
 
 def contains_han(text: str) -> bool:

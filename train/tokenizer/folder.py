@@ -33,7 +33,12 @@ def end_of_document(tokenizer: "PreTrainedTokenizerBase") -> int:
     Raises:
         UserError: when the tokenizer has none of them.
     """
-    for number in (tokenizer.eos_token_id, tokenizer.bos_token_id, tokenizer.sep_token_id, tokenizer.cls_token_id):
+    for number in (
+        tokenizer.eos_token_id,
+        tokenizer.bos_token_id,
+        tokenizer.sep_token_id,
+        tokenizer.cls_token_id,
+    ):
         if number is not None:
             return int(number)
     special = [token.content for token in tokenizer.added_tokens_decoder.values() if token.special]
@@ -82,7 +87,9 @@ def load_foreign(
         known = tokenizer.get_vocab()
         if document_token not in known:
             hint = did_you_mean(document_token, known)
-            raise UserError(f"tokenizer.document_token={document_token}: no token of tokenizer.path={path}.{hint}")
+            raise UserError(
+                f"tokenizer.document_token={document_token}: no token of tokenizer.path={path}.{hint}"
+            )
         tokenizer.add_special_tokens({"eos_token": document_token})
     end_of_document(tokenizer)
     return tokenizer
@@ -102,5 +109,7 @@ def _foreign_folder(path: str, revision: str | None) -> Iterator[Path]:
         folder = place if place.is_dir() else fetch(path, HUB_PATTERNS, revision)
     except Exception as error:  # the hub's client raises errors of several libraries
         what = " ".join(str(error).split())
-        raise UserError(f"tokenizer.path: no folder {path!r} here, and the hub does not give it ({what})") from error
+        raise UserError(
+            f"tokenizer.path: no folder {path!r} here, and the hub does not give it ({what})"
+        ) from error
     yield folder

@@ -104,7 +104,9 @@ def _word_base(found: Survey, vocab_size: int, coverage: float | None) -> list[s
         )
     known = 1 - found.count_unknown(set(chosen)).share
     if known < _LEAST_KNOWN:
-        raise UserError(f"{given}: its {len(chosen)} commonest characters are only {100 * known:.0f} % of the text")
+        raise UserError(
+            f"{given}: its {len(chosen)} commonest characters are only {100 * known:.0f} % of the text"
+        )
     return chosen
 
 

@@ -119,7 +119,12 @@ def load_unigram(folder: Path, **options: Any) -> "PreTrainedTokenizerBase | Non
             f"{folder / SENTENCEPIECE_MODEL}: a SentencePiece model that is neither BPE nor unigram with spaces before "
             "words, and nothing names its class; save it as tokenizer.json, or train another"
         )
-    names = {"bos_token": spec.bos_id, "eos_token": spec.eos_id, "unk_token": spec.unk_id, "pad_token": spec.pad_id}
+    names = {
+        "bos_token": spec.bos_id,
+        "eos_token": spec.eos_id,
+        "unk_token": spec.unk_id,
+        "pad_token": spec.pad_id,
+    }
     # A number below 0 stands for a token that the model lacks.
     special = {name: model.pieces[number].piece for name, number in names.items() if number >= 0}
     unigram = _make_unigram(model)
@@ -140,7 +145,9 @@ def _make_unigram(model: Any) -> "Tokenizer":
     from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
     spec, rules = model.trainer_spec, model.normalizer_spec
-    made = Tokenizer(models.Unigram([(one.piece, one.score) for one in model.pieces], spec.unk_id, spec.byte_fallback))
+    made = Tokenizer(
+        models.Unigram([(one.piece, one.score) for one in model.pieces], spec.unk_id, spec.byte_fallback)
+    )
     steps: list[Any] = [normalizers.Precompiled(rules.precompiled_charsmap)] if rules.precompiled_charsmap else []
     if rules.remove_extra_whitespaces:
         steps += [normalizers.Strip(), normalizers.Replace(Regex(" {2,}"), " ")]

@@ -74,7 +74,11 @@ def _check_class(path: Path, name: object) -> None:
     found = tokenizer_class(name)
     a_class = found if isinstance(found, type) else type(found)
     # In place of a class that needs a missing library, transformers has a dummy that is no tokenizer.
-    if found is not None and not issubclass(a_class, PreTrainedTokenizerBase) and not hasattr(a_class, "is_dummy"):
+    if (
+        found is not None
+        and not issubclass(a_class, PreTrainedTokenizerBase)
+        and not hasattr(a_class, "is_dummy")
+    ):
         raise UserError(f"{path}: tokenizer_class is {name!r}, which is not a tokenizer of transformers")
 
 
@@ -117,7 +121,9 @@ def _check_weights(folder: Path, config: Mapping[str, object], weights: Weights)
     for index in sorted(folder.glob(f"*.{weights}.index.json")):
         for name in _shards(index):
             if not _WEIGHTS[weights].fullmatch(name):
-                raise UserError(f"{index}: weight_map names {name!r}, which is not {_A_FILE[weights]} of this folder")
+                raise UserError(
+                    f"{index}: weight_map names {name!r}, which is not {_A_FILE[weights]} of this folder"
+                )
 
 
 def weight_files(folder: Path, names: Collection[str], weights: Weights) -> set[str]:
@@ -150,7 +156,13 @@ def _kernels(value: object) -> Iterator[tuple[str, str]]:
 
 
 def _names(auto_map: object) -> str:
-    values = auto_map.values() if isinstance(auto_map, dict) else auto_map if isinstance(auto_map, list) else [auto_map]
+    values = (
+        auto_map.values()
+        if isinstance(auto_map, dict)
+        else auto_map
+        if isinstance(auto_map, list)
+        else [auto_map]
+    )
     flat = [name for value in values for name in (value if isinstance(value, list) else [value]) if name]
     return ", ".join(dict.fromkeys(map(str, flat)))
 

@@ -5,7 +5,14 @@ Importing this file makes them known to ``AutoConfig`` and ``AutoModelForCausalL
 
 import torch
 from torch import nn
-from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel, initialization
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForCausalLM,
+    PreTrainedConfig,
+    PreTrainedModel,
+    initialization,
+)
 from transformers.modeling_outputs import BaseModelOutput, CausalLMOutput
 
 
@@ -39,7 +46,9 @@ class LSTMLayer(nn.Module):
         start = inputs.new_zeros(1, len(inputs), inputs.shape[2])
         weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
         # In order: with biases, one layer, no dropout, in one direction, and sequences before positions.
-        states: torch.Tensor = torch.lstm(inputs, (start, start), weights, True, 1, 0.0, self.training, False, True)[0]
+        states: torch.Tensor = torch.lstm(
+            inputs, (start, start), weights, True, 1, 0.0, self.training, False, True
+        )[0]
         return states
 
 

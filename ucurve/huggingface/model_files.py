@@ -20,7 +20,9 @@ def refuse_pointers(folder: Path, patterns: Iterable[str]) -> None:
     small = [file for file in files if file.stat().st_size <= _LONGEST_POINTER]
     pointers = [file.name for file in small if file.read_bytes().startswith(_POINTER)]
     if pointers:
-        verb = "is a Git LFS pointer, not the file" if len(pointers) == 1 else "are Git LFS pointers, not the files"
+        verb = (
+            "is a Git LFS pointer, not the file" if len(pointers) == 1 else "are Git LFS pointers, not the files"
+        )
         raise UserError(f"{folder}: {', '.join(pointers)} {verb}: run git lfs pull in that folder")
 
 
@@ -30,7 +32,9 @@ def refuse_adapter(folder: Path) -> None:
     if path.exists():
         base = read_json_or_empty(path).get("base_model_name_or_path")
         model = f"the model {base!r}" if base else "a model"
-        raise UserError(f"{path}: the folder holds an adapter (PEFT, such as LoRA) for {model}; merge it into it first")
+        raise UserError(
+            f"{path}: the folder holds an adapter (PEFT, such as LoRA) for {model}; merge it into it first"
+        )
 
 
 def only_gguf(folder: Path) -> str:

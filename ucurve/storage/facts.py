@@ -76,7 +76,9 @@ class Manifest(CheckpointFacts):
     weights_sha256: str
     tokenizer_sha256: str
     files: Hashes
-    averaged: tuple[str, ...] | None = None  # weights_sha256 of the checkpoints whose mean it is, the first one first
+    averaged: tuple[str, ...] | None = (
+        None  # weights_sha256 of the checkpoints whose mean it is, the first one first
+    )
 
     @property
     def has_weights(self) -> bool:
@@ -211,7 +213,9 @@ class RunFacts(Facts):
     seeds: Seeds
     config_sha256: str
     cell_sha256: str  # hash of the configuration without the seeds; runs that share it are one curve with a band
-    averaged: int | None = None  # of how many checkpoints each of its own is the mean; None for a run that was trained
+    averaged: int | None = (
+        None  # of how many checkpoints each of its own is the mean; None for a run that was trained
+    )
     parameters: dict[str, int]  # by group, with ``total`` and ``non_embedding``
     checkpoint_steps: tuple[int, ...]
     code_revision: str | None = None

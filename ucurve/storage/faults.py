@@ -17,7 +17,9 @@ def listed_faults(folder: Path, listed: Mapping[str, str], found: Collection[str
     Of files whose folder is missing, the folder is named.
     """
     absent = [folder / name for name in set(listed) - set(found)]
-    missing = [f"{path}: missing" for path in sorted({one if one.parent.is_dir() else one.parent for one in absent})]
+    missing = [
+        f"{path}: missing" for path in sorted({one if one.parent.is_dir() else one.parent for one in absent})
+    ]
     foreign = [f"{folder / name}: not in {by}" for name in sorted(set(found) - set(listed))]
     changed = [
         f"{folder / name}: its hash is not {by}'s"

@@ -74,11 +74,15 @@ def _file_system(path: Path) -> str:
         lines = _MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return "its file system"
-    mounts = [(Path(line.split()[4].replace("\\040", " ")), line.partition(" - ")[2].split()[0]) for line in lines]
+    mounts = [
+        (Path(line.split()[4].replace("\\040", " ")), line.partition(" - ")[2].split()[0]) for line in lines
+    ]
     above = [mount for mount in mounts if place.is_relative_to(mount[0])]
     if not above:
         return "its file system"
-    where, kind = max(above, key=lambda mount: len(mount[0].parts))  # of several at one place, all are named by one
+    where, kind = max(
+        above, key=lambda mount: len(mount[0].parts)
+    )  # of several at one place, all are named by one
     return f"the file system {where} of type {kind}"
 
 
@@ -303,7 +307,9 @@ def _build(folder: Path, build: Callable[[Path], None]) -> None:
         with new_folder(folder) as temporary, disk_faults():
             build(temporary)
     except UserError:
-        _build_lock(folder).unlink(missing_ok=True)  # while it is held: who waits for it sees that and makes another
+        _build_lock(folder).unlink(
+            missing_ok=True
+        )  # while it is held: who waits for it sees that and makes another
         raise
 
 

@@ -42,7 +42,9 @@ class ScoreKey(ScoreInputs):
     """The key of a stored score: its inputs, and what came of them."""
 
     model: str  # name of the run or of the model
-    revision: str | None = None  # of a model on the hub or a subfolder of its folder; None where none was asked for
+    revision: str | None = (
+        None  # of a model on the hub or a subfolder of its folder; None where none was asked for
+    )
     scores_sha256: str  # of the Parquet file
     notes: Mapping[str, object] = {}  # facts about the sentences, for the reader
     token_scores: TokenFacts | None = None  # None where no log probabilities of tokens are stored

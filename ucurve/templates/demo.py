@@ -86,7 +86,9 @@ def _benchmark() -> tuple[tuple[TiedTemplate, tuple[Pair, ...]], ...]:
     benchmark = []
     for tied in _grammar()[0]:
         pairs: dict[str, Pair] = {}
-        for drawn in draw_pairs(partial(draw_pair, tied), PAIRS_PER_PARADIGM, seeded(tied.template.uid, _SEED), pairs):
+        for drawn in draw_pairs(
+            partial(draw_pair, tied), PAIRS_PER_PARADIGM, seeded(tied.template.uid, _SEED), pairs
+        ):
             if isinstance(drawn, Pair):
                 pairs[drawn.good] = drawn
         benchmark.append((tied, tuple(pairs.values())))

@@ -78,7 +78,9 @@ class Grammar:
     def _tie_slots(self, slots: Sequence[Slot], where: str) -> tuple[Alternatives, ...]:
         for position, slot in enumerate(slots):
             if _forms(slot):
-                raise UserError(f"{where}[{position}]: keep and change speak of a good word; they belong to a bad_rule")
+                raise UserError(
+                    f"{where}[{position}]: keep and change speak of a good word; they belong to a bad_rule"
+                )
         return tuple(self._tie_slot(position, slots, where) for position in range(len(slots)))
 
     def _tie_slot(self, position: int, slots: Sequence[Slot], where: str) -> Alternatives:
@@ -97,7 +99,9 @@ class Grammar:
             return self._groups[rule]
         self.vocabulary.check(rule.filters, where)
         relations = tuple(self._tie_relation(relation, position, slots, where) for relation in rule.relations)
-        named = [name for name, _ in rule.filters] + [name for relation in relations for name in relation.properties]
+        named = [name for name, _ in rule.filters] + [
+            name for relation in relations for name in relation.properties
+        ]
         for name in rule.keeps + rule.changes:
             self.vocabulary.check_property(name, where)
         return Pool(self.vocabulary.where(rule.filters), relations, SURFACE in named, rule.keeps, rule.changes)
@@ -151,7 +155,9 @@ def _overridden(expansion: Expansion, phrase: Phrase, where: str) -> Expansion:
     for position, filters in phrase.overrides:
         rule = elements[position][0] if -len(elements) <= position < len(elements) else None
         if not isinstance(rule, Word):
-            raise UserError(f"{where}: an expansion of phrase {phrase.name!r} has no vocabulary word at {position}")
+            raise UserError(
+                f"{where}: an expansion of phrase {phrase.name!r} has no vocabulary word at {position}"
+            )
         elements[position] = (Word(rule.filters + filters, rule.relations),)
     return tuple(elements)
 

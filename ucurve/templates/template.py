@@ -9,7 +9,9 @@ from ucurve.errors import UserError, unknown_name
 from ucurve.storage.files import read_json
 from ucurve.templates.rules import Direct, Phrase, Rule, Slot, parse_slot, word_rule
 
-Expansion = tuple[Slot, ...]  # one way to write a phrase; an element has one alternative, positions are local to it
+Expansion = tuple[
+    Slot, ...
+]  # one way to write a phrase; an element has one alternative, positions are local to it
 Phrases = Mapping[str, tuple[Expansion, ...]]
 
 _ELEMENT_TYPES = ("Direct", "Lexical", "Matched", "Phrase")
@@ -68,7 +70,8 @@ def read_patterns(path: Path) -> list[Template]:
         raise UserError(f"{path}: patterns are a JSON object from name to a list of slots")
     patterns = [(name, _slots(slots, f"{path}: {name}")) for name, slots in record.items()]
     return [
-        Template(f"{path}: pattern {name!r}", name, "", False, "", good=slots, bad=slots) for name, slots in patterns
+        Template(f"{path}: pattern {name!r}", name, "", False, "", good=slots, bad=slots)
+        for name, slots in patterns
     ]
 
 
@@ -109,7 +112,9 @@ def _check_fields(record: object, source: str) -> dict[str, Any]:
     if good != bad:
         raise UserError(f"{source}: good_rule has {good} slots and bad_rule {bad}; they must be equally many")
     if not record["uid"] or "/" in record["uid"]:
-        raise UserError(f"{source}: the uid names a file and must not be empty or hold '/', found {record['uid']!r}")
+        raise UserError(
+            f"{source}: the uid names a file and must not be empty or hold '/', found {record['uid']!r}"
+        )
     return record
 
 
@@ -128,7 +133,9 @@ def _expansions(name: str, value: object, source: str) -> tuple[Expansion, ...]:
         raise UserError(f"{source}: phrase {name!r} must be a list of expansions, each a list of elements")
     where = f"{source}: phrase {name!r}, expansion"
     return tuple(
-        tuple((_element(element, f"{where} {number}, element {place}"),) for place, element in enumerate(elements))
+        tuple(
+            (_element(element, f"{where} {number}, element {place}"),) for place, element in enumerate(elements)
+        )
         for number, elements in enumerate(value)
     )
 

@@ -133,7 +133,9 @@ def parse_vocabulary(text: str, source: str) -> Vocabulary:
     lines = LINE_END.split(text)
     names = [name.strip() for name in lines[0].split("\t")] if text else []
     if SURFACE not in names:
-        raise UserError(f"{source}:1: the first line must name the columns, one of them {SURFACE!r}; found {names}")
+        raise UserError(
+            f"{source}:1: the first line must name the columns, one of them {SURFACE!r}; found {names}"
+        )
     entries = [_entry(names, line, f"{source}:{number}") for number, line in enumerate(lines[1:], start=2)]
     words = [entry for entry in entries if entry.get(SURFACE)]
     if not words:
@@ -147,7 +149,9 @@ def _entry(names: list[str], line: str, where: str) -> dict[str, tuple[str, ...]
         raise UserError(f"{where}: {len(cells)} cells, but the first line names {len(names)} columns")
     entry: dict[str, tuple[str, ...]] = {}
     for name, cell in zip(names, cells, strict=False):
-        values = [cell.strip()] if name == SURFACE else [value.strip() for value in cell.split("/") if value.strip()]
+        values = (
+            [cell.strip()] if name == SURFACE else [value.strip() for value in cell.split("/") if value.strip()]
+        )
         if cell.strip():
             entry[name] = tuple(dict.fromkeys(values))
     return entry

@@ -54,7 +54,9 @@ def count_ngrams(sequences: Iterable[list[str]], wanted: AbstractSet[str]) -> Se
     sizes = range(2, 2 + max((ngram.count(" ") for ngram in wanted), default=0))
     for sequence in sequences:
         words += len(sequence)
-        longer = (map(" ".join, zip(*(sequence[start:] for start in range(size)), strict=False)) for size in sizes)
+        longer = (
+            map(" ".join, zip(*(sequence[start:] for start in range(size)), strict=False)) for size in sizes
+        )
         counts.update(filter(wanted.__contains__, chain(sequence, *longer)))
     return SeenCounts(words, dict(counts))
 

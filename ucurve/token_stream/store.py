@@ -39,7 +39,9 @@ class HeldOutTokens:
 class TokenStore(StreamSize):
     """A token stream on disk. Every document is preceded by the end-of-document token."""
 
-    sha256: str  # of all ids as little-endian integers of 2 bytes, or 4 for a vocabulary of more than 65,536 tokens
+    sha256: (
+        str  # of all ids as little-endian integers of 2 bytes, or 4 for a vocabulary of more than 65,536 tokens
+    )
     token_bytes: NDArray[np.int32]  # UTF-8 bytes of text of each token, 0 for special tokens; shape [vocabulary]
     unigram_counts: NDArray[np.int64]  # of each token in the stream; shape [vocabulary]
     held_out: HeldOutTokens | None
@@ -98,7 +100,9 @@ def is_complete_store(folder: Path, key: str, read_all: bool = True) -> bool:
     try:
         index = _read_index(folder, key)
         if "parts" in index:
-            return all(is_complete_store(stream_folder(folder.parent, part), part, read_all) for part in index["parts"])
+            return all(
+                is_complete_store(stream_folder(folder.parent, part), part, read_all) for part in index["parts"]
+            )
         if read_all:
             same = all(sha256_file(folder / name) == digest for name, digest in index["files"].items())
             return same and _stream_hash(folder, index) == index["sha256"]
@@ -146,7 +150,9 @@ def open_store(folder: Path) -> TokenStore:
         unigram_counts=counts,
         held_out=held_out,
         _byte_ratios=((index["length"], index["text_bytes"] / max(1, int(counts @ token_bytes))),),
-        _shards=tuple(np.memmap(folder / shard["file"], dtype=index["dtype"], mode="r") for shard in index["shards"]),
+        _shards=tuple(
+            np.memmap(folder / shard["file"], dtype=index["dtype"], mode="r") for shard in index["shards"]
+        ),
         _document_starts=np.memmap(folder / DOCUMENTS, dtype="<i8", mode="r"),
         interventions=tuple(InterventionFacts.model_validate(one) for one in index.get("interventions", ())),
     )

@@ -43,7 +43,9 @@ def code_votes(answers: pd.DataFrame) -> Votes:
     for column in ("item", "annotator", "choice"):
         found, codes[column] = np.unique(ordered[column].to_numpy(dtype=str), return_inverse=True)
         names[column] = tuple(map(str, found))
-    return Votes(codes["item"], codes["annotator"], codes["choice"], names["item"], names["annotator"], names["choice"])
+    return Votes(
+        codes["item"], codes["annotator"], codes["choice"], names["item"], names["annotator"], names["choice"]
+    )
 
 
 def vote_shares(votes: Votes, skills: Array | None = None) -> Array:
@@ -81,7 +83,11 @@ def dawid_skene(votes: Votes) -> Array:
     bound = -np.inf
     posterior = vote_shares(votes)
     for posterior, prior, errors in islice(_rounds(votes), _ROUNDS):
-        before, bound = bound, _watched_bound(votes, posterior, prior, errors)
+        # The bound per vote that crowd-kit watches counts an item's prior once for each of its votes.
+        joint = np.log(errors[votes.person, votes.label]) + np.log(np.maximum(prior, _FLOOR))
+        floored = np.maximum(posterior, _FLOOR)
+        total = (posterior[votes.item] * joint).sum() - (floored * np.log(floored)).sum()
+        before, bound = bound, float(total / len(votes.item))
         if bound - before < _TOLERANCE:
             break
     return posterior
@@ -103,7 +109,11 @@ def _rounds(votes: Votes) -> Iterator[tuple[Array, Array, Array]]:
     posterior = vote_shares(votes)
     prior, errors = posterior.mean(axis=0), _error_matrices(votes, posterior)
     while True:
-        posterior = _posterior(votes, prior, errors)
+        logs = np.tile(np.log(np.maximum(prior, _FLOOR)), (len(votes.items), 1))  # float64[items, labels]
+        np.add.at(logs, votes.item, np.log(errors[votes.person, votes.label]))
+        # The largest becomes 1, so that not all of them can become 0.
+        scaled = np.exp(logs - logs.max(axis=1, keepdims=True))
+        posterior = np.asarray(scaled / scaled.sum(axis=1, keepdims=True), dtype=np.float64)
         prior, errors = posterior.mean(axis=0), _error_matrices(votes, posterior)
         yield posterior, prior, errors
 
@@ -116,19 +126,3 @@ def _error_matrices(votes: Votes, posterior: Array) -> Array:
     given[votes.person, votes.label] = True
     sums = np.where(given[:, :, None], np.maximum(sums, _FLOOR), 0.0)
     return np.asarray(sums / sums.sum(axis=1, keepdims=True), dtype=np.float64)
-
-
-def _posterior(votes: Votes, prior: Array, errors: Array) -> Array:
-    # Of float64, shape [items, labels].
-    logs = np.tile(np.log(np.maximum(prior, _FLOOR)), (len(votes.items), 1))
-    np.add.at(logs, votes.item, np.log(errors[votes.person, votes.label]))
-    # The largest becomes 1, so that not all of them can become 0.
-    scaled = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return np.asarray(scaled / scaled.sum(axis=1, keepdims=True), dtype=np.float64)
-
-
-def _watched_bound(votes: Votes, posterior: Array, prior: Array, errors: Array) -> float:
-    """Return the bound per vote that crowd-kit watches: it counts an item's prior once for each of its votes."""
-    joint = np.log(errors[votes.person, votes.label]) + np.log(np.maximum(prior, _FLOOR))
-    floored = np.maximum(posterior, _FLOOR)
-    return float(((posterior[votes.item] * joint).sum() - (floored * np.log(floored)).sum()) / len(votes.item))

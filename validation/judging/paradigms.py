@@ -139,6 +139,7 @@ def wilson_interval(right: float, total: float) -> tuple[float, float]:
 def _paradigm_row(
     name: str, judged: pd.DataFrame, answers: pd.DataFrame, agrees: pd.Series, seed: int
 ) -> dict[str, object]:
+    """Summarize the items and the answers of one paradigm, a row of ``judge_paradigms``."""
     counts = judged[list(CHOICES)].to_numpy(np.float64)
     # The first of ``CHOICES`` is the good sentence.
     correct, total = int(counts[:, 0].sum()), int(counts.sum())
@@ -174,7 +175,8 @@ def rating_tables(answers: pd.DataFrame, items: pd.DataFrame) -> dict[str, pd.Da
         return {}
     chose = rated.assign(chose=(rated["choice"] == GOOD).astype(int))
     chosen = chose.pivot_table(index="item", columns="annotator", values="chose").astype("Int64")
-    chosen.columns = pd.Index([f"rater {name}" for name in chosen.columns])  # nobody is named like the other column
+    # So that nobody is named like the other column.
+    chosen.columns = pd.Index([f"rater {name}" for name in chosen.columns])
     good = chosen.loc[sentences["item"]].reset_index(drop=True)
     ratings = pd.concat([good, 1 - good], ignore_index=True)
     ratings.insert(0, "sentence", pd.concat([sentences[GOOD], sentences[BAD]]).to_numpy())

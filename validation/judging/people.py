@@ -30,7 +30,9 @@ class PeopleTest:
         p = "< 0.001" if self.p < 0.001 else f"= {self.p:.3f}"
         test = f"chi-square {self.statistic:.1f} with {self.freedom} degrees of freedom, p {p}"
         if self.p >= _LEVEL:
-            return f"People do not differ by more than chance in how often they agree with the benchmark ({test})."
+            return (
+                f"People do not differ by more than chance in how often they agree with the benchmark ({test})."
+            )
         own, all_people = self.right[self.farthest], self.expected[self.farthest]
         return (
             f"People differ by more than chance in how often they agree with the benchmark ({test}). Farthest off is "

@@ -51,9 +51,10 @@ def rating_file(ratings: pd.DataFrame) -> pd.DataFrame:
 
 
 def _agreement_with_others(numbers: Array, place: int) -> float:
+    """Correlate a rater's numbers, a column of float64[sentences, raters], with the mean of the others' z-scores."""
     own, others = numbers[:, place], np.delete(numbers, place, axis=1)
     both = ~np.isnan(own) & ~np.isnan(others).all(axis=1)
-    if both.sum() < 2:
+    if both.sum() < 2:  # of which there is no correlation
         return math.nan
     mean = average_ratings(others[both])[0]
     if np.ptp(own[both]) == 0 or np.ptp(mean) == 0:
@@ -92,13 +93,17 @@ def judge_annotators(answers: pd.DataFrame, rules: Exclusion) -> pd.DataFrame:
 
 
 def _facts(name: str, answers: pd.DataFrame) -> _Facts:
+    """Summarize the answers of one person, also those to tests."""
     right = answers["choice"] == answers["right"]
     judged = answers[answers["kind"] == ITEM]
     chose_good = float((judged["choice"] == GOOD).mean())
     facts: _Facts = {"annotator": name, "answers": len(judged), "chose_good": chose_good}
     for kind in _KINDS:
         of_kind = answers["kind"] == kind
-        facts |= {kind: int(of_kind.sum()), f"{kind}_right": float(right[of_kind].mean()) if of_kind.any() else np.nan}
+        facts |= {
+            kind: int(of_kind.sum()),
+            f"{kind}_right": float(right[of_kind].mean()) if of_kind.any() else np.nan,
+        }
     # Every answer on a page has the time of the whole page.
     pages = judged.groupby("page")["page_seconds"].first()
     medians = {"item_seconds": judged["seconds"].median(), "page_seconds": pages.median()}
@@ -106,10 +111,12 @@ def _facts(name: str, answers: pd.DataFrame) -> _Facts:
 
 
 def _reasons(facts: _Facts, rules: Exclusion) -> list[str]:
+    """Say which rules a person has broken; none for somebody whose answers count."""
     shares = [
         f"{facts[f'{kind}_right']:.0%} of {facts[kind]} {kind} items right, not above {limit:.0%}"
         for kind in _KINDS
-        if (limit := getattr(rules, kind)) is not None and facts[f"{kind}_right"] <= limit  # NaN is below no limit
+        if (limit := getattr(rules, kind)) is not None
+        and facts[f"{kind}_right"] <= limit  # NaN is below no limit
     ]
     speeds = [
         f"a median of {facts[name]:.1f} s for {what}, below {limit:g} s"

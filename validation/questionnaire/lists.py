@@ -64,40 +64,34 @@ def make_lists(questions: Questions, design: Design) -> list[Trial]:
     many have the good sentence first as second, or one more or less. An item has the other member first in the next
     list of the same share, so that over an even number of these lists it has each member first equally often.
     """
-    return [trial for number in range(1, design.lists + 1) for trial in _make_list(questions, design, number)]
-
-
-def _make_list(questions: Questions, design: Design, number: int) -> list[Trial]:
-    turn, share = divmod(number - 1, design.shares)
-    chance = random.Random(f"{design.seed}/list/{number}")  # noqa: S311 - a sample, no secret
-    # Items stand paradigm by paradigm, so that every share has some of each.
-    items = questions["item"][share :: design.shares]
+    trials: list[Trial] = []
     controls, training, catch = (questions[kind] for kind in ("control", "training", "catch"))
-    # every other good sentence is first, and in the next turn the others
-    shown = [(place, one) for of in (items, controls, training, catch) for place, one in enumerate(of)]
-    first = {question.item: (place + turn) % 2 == 0 for place, question in shown}
-    asked = chance.sample([*items, *controls], len(items) + len(controls))
-    pages = _chunks(training, design.pairs_per_page)
-    for place, chunk in enumerate(_chunks(asked, design.asked_per_page)):
-        caught = catch[place * design.catch_per_page : (place + 1) * design.catch_per_page]
-        pages.append(_mix(chunk, caught, chance))
-    placed = [(page, question) for page, chunk in enumerate(pages, start=1) for question in chunk]
-    return [
-        Trial(question, number, page, position, first[question.item])
-        for position, (page, question) in enumerate(placed, start=1)
-    ]
+    for number in range(1, design.lists + 1):
+        turn, share = divmod(number - 1, design.shares)
+        # Of its own for each list, so that no other list changes it.
+        chance = random.Random(f"{design.seed}/list/{number}")  # noqa: S311 - a sample, no secret
+        # Items stand paradigm by paradigm, so that every share has some of each.
+        items = questions["item"][share :: design.shares]
+        # every other good sentence is first, and in the next turn the others
+        shown = [(place, one) for of in (items, controls, training, catch) for place, one in enumerate(of)]
+        first = {question.item: (place + turn) % 2 == 0 for place, question in shown}
+        asked = chance.sample([*items, *controls], len(items) + len(controls))
+        pages = _chunks(training, design.pairs_per_page)
+        for place, chunk in enumerate(_chunks(asked, design.asked_per_page)):
+            # Catch trials stand at random places of their page; the others keep their order.
+            for caught in catch[place * design.catch_per_page : (place + 1) * design.catch_per_page]:
+                chunk.insert(chance.randint(0, len(chunk)), caught)
+            pages.append(chunk)
+        placed = [(page, question) for page, chunk in enumerate(pages, start=1) for question in chunk]
+        trials += [
+            Trial(question, number, page, position, first[question.item])
+            for position, (page, question) in enumerate(placed, start=1)
+        ]
+    return trials
 
 
 def _chunks(questions: Sequence[Question], size: int) -> list[list[Question]]:
     return [list(questions[start : start + size]) for start in range(0, len(questions), size)]
-
-
-def _mix(chunk: list[Question], caught: Sequence[Question], chance: random.Random) -> list[Question]:
-    """Put the catch trials of a page at random places in it; the others keep their order."""
-    mixed = list(chunk)
-    for question in caught:
-        mixed.insert(chance.randint(0, len(mixed)), question)
-    return mixed
 
 
 def items_table(trials: Sequence[Trial], columns: Sequence[str] = COLUMNS) -> str:

@@ -22,7 +22,11 @@ TEMPLATES = Environment(
     keep_trailing_newline=True,
 )  # fmt: skip
 # Files of jsPsych in the order of loading; jspsych/README.md says where they come from.
-_JSPSYCH = ("jspsych-8.3.0.min.js", "plugin-instructions-2.1.0.min.js", "plugin-html-button-response-2.1.0.min.js")
+_JSPSYCH = (
+    "jspsych-8.3.0.min.js",
+    "plugin-instructions-2.1.0.min.js",
+    "plugin-html-button-response-2.1.0.min.js",
+)
 # Data in a page must not end its script element, and the last two letters end a line of JavaScript.
 _IN_SCRIPT = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
 
@@ -33,13 +37,23 @@ def write_page(trials: Sequence[Trial], wording: Wording, name: str, min_seconds
     Without ``post`` the page's policy forbids every request.
     """
     questions = [trial.question for trial in trials]
+    # The pages of each list, and the trials of each page.
+    lists: dict[int, dict[int, list[dict[str, str | int]]]] = {}
+    for trial in trials:
+        shown: dict[str, str | int] = {
+            "item": trial.question.item,
+            "kind": trial.question.kind,
+            "position": trial.position,
+            "goodFirst": trial.good_first,
+        }
+        lists.setdefault(trial.list, {}).setdefault(trial.page, []).append(shown)
     data = {
         "name": name,
         "wording": asdict(wording) | {"instructions": wording.paragraphs},
         "minSeconds": min_seconds,
         "post": post,
         "questions": {one.item: [one.good, one.bad, one.right, one.phenomenon] for one in questions},
-        "lists": _lists(trials),
+        "lists": {number: list(pages.values()) for number, pages in lists.items()},
     }
     return TEMPLATES.get_template("page.html").render(
         title=wording.title,
@@ -52,18 +66,6 @@ def write_page(trials: Sequence[Trial], wording: Wording, name: str, min_seconds
         data=json.dumps(data, ensure_ascii=False, allow_nan=False).translate(_IN_SCRIPT),
         script=_file("templates/page.js"),
     )
-
-
-def _lists(trials: Sequence[Trial]) -> dict[int, list[list[dict[str, str | int]]]]:
-    """Return the pages of each list, and the trials of each page."""
-    lists: dict[int, dict[int, list[dict[str, str | int]]]] = {}
-    for trial in trials:
-        shown: dict[str, str | int] = {
-            "item": trial.question.item, "kind": trial.question.kind, "position": trial.position,
-            "goodFirst": trial.good_first,
-        }  # fmt: skip
-        lists.setdefault(trial.list, {}).setdefault(trial.page, []).append(shown)
-    return {number: list(pages.values()) for number, pages in lists.items()}
 
 
 def _file(name: str) -> str:

@@ -155,7 +155,9 @@ def read_pairs(path: Path, setting: str) -> list[Question]:
         raise UserError(f"{setting}: {path}: both sentences of pair {number + 1} are {table['good'][number]!r}")
     plausible = table.get("plausible", pd.Series("yes", index=table.index))
     for number in table["pair"][~plausible.isin(list(_PLAUSIBLE))]:
-        raise UserError(f"{setting}: {path}: plausible of pair {number + 1} is {plausible[number]!r}; allowed: yes, no")
+        raise UserError(
+            f"{setting}: {path}: plausible of pair {number + 1} is {plausible[number]!r}; allowed: yes, no"
+        )
     phenomena = table["phenomenon"].replace(UNNAMED, "")
     rows = zip(table["good"], table["bad"], plausible.map(_PLAUSIBLE), phenomena, strict=True)
     return [

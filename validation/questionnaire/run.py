@@ -36,7 +36,7 @@ from ucurve.validation.questionnaire.page import (
     write_page,
 )
 from ucurve.validation.questionnaire.questions import Pool, draw_items, find_catch, find_controls, find_training
-from ucurve.validation.questionnaire.wording import Wording, find_wording
+from ucurve.validation.questionnaire.wording import find_wording
 
 Format = Literal["jspsych", "pcibex", "labelstudio"]
 Formats = Annotated[tuple[Format, ...], BeforeValidator(as_tuple), Field(min_length=1)]
@@ -71,7 +71,9 @@ class QuestionnaireSettings:
     def _divides_lists(cls, shares: int, info: ValidationInfo) -> int:
         lists = info.data.get("lists", shares)
         if lists % shares:
-            raise ValueError(f"lists={lists} is no multiple of {shares}, so some items would stand in fewer lists")
+            raise ValueError(
+                f"lists={lists} is no multiple of {shares}, so some items would stand in fewer lists"
+            )
         return shares
 
     @field_validator("catch_per_page")
@@ -88,9 +90,13 @@ class QuestionnaireSettings:
         tests = {"catch": self.catch or self.catch_per_page, "controls": self.controls, "training": self.training}
         unknown = [name for name, value in tests.items() if value and not isinstance(value, Path)]
         if self.question == "accept" and unknown:
-            raise ValueError(f"question=accept: {unknown[0]} needs a file of pairs, which says in plausible yes or no")
+            raise ValueError(
+                f"question=accept: {unknown[0]} needs a file of pairs, which says in plausible yes or no"
+            )
         if self.question == "accept" and self.formats != ("jspsych",):
-            raise ValueError(f"question=accept is asked by formats=jspsych alone, not by {', '.join(self.formats)}")
+            raise ValueError(
+                f"question=accept is asked by formats=jspsych alone, not by {', '.join(self.formats)}"
+            )
         return self
 
 
@@ -126,9 +132,19 @@ def make_questionnaire(settings: QuestionnaireSettings) -> list[Trial]:
             page = write_page(trials, wording, str(about["id"]), settings.min_seconds, settings.post)
             write_text(folder / "index.html", page)
         if "pcibex" in settings.formats:
-            _write_farm(folder / "pcibex", trials, wording, settings)
+            farm = folder / "pcibex"
+            farm.mkdir()
+            write_text(farm / "pairs.csv", items_table(trials, FARM_COLUMNS))
+            # It shows one pair at a time, so the time of a page is divided by its pairs.
+            seconds = settings.min_seconds / settings.pairs_per_page
+            training = any(trial.question.kind == "training" for trial in trials)
+            write_text(farm / "main.js", farm_script(wording, seconds, training=training))
         if "labelstudio" in settings.formats:
-            _write_label_studio(folder / "labelstudio", trials, wording)
+            studio = folder / "labelstudio"
+            studio.mkdir()
+            write_text(studio / "config.xml", label_studio_config(wording))
+            for number, own in groupby(trials, lambda trial: trial.list):  # they stand list by list
+                write_json(studio / f"list-{number}.json", label_studio_tasks(list(own)))
     return trials
 
 
@@ -145,6 +161,7 @@ def _only(pairs: pd.DataFrame, paradigms: tuple[str, ...]) -> pd.DataFrame:
 
 
 def _lay_out(pairs: pd.DataFrame, settings: QuestionnaireSettings) -> list[Trial]:
+    """Draw what is asked and lay it out in lists, the trials list by list."""
     pool = Pool(pairs, settings.seed)
     # Items are taken first; training, controls and catch trials get what is left.
     items = draw_items(pool, settings.per_paradigm)
@@ -179,20 +196,3 @@ def _describe(settings: QuestionnaireSettings, pairs: pd.DataFrame, trials: list
         "items_sha256": hashlib.sha256(table.encode()).hexdigest(),
         "versions": versions(),
     }
-
-
-def _write_farm(folder: Path, trials: list[Trial], wording: Wording, settings: QuestionnaireSettings) -> None:
-    """Write what PCIbex Farm takes; it shows one pair at a time, so the time of a page is divided by its pairs."""
-    folder.mkdir()
-    write_text(folder / "pairs.csv", items_table(trials, FARM_COLUMNS))
-    seconds = settings.min_seconds / settings.pairs_per_page
-    training = any(trial.question.kind == "training" for trial in trials)
-    write_text(folder / "main.js", farm_script(wording, seconds, training=training))
-
-
-def _write_label_studio(folder: Path, trials: list[Trial], wording: Wording) -> None:
-    folder.mkdir()
-    write_text(folder / "config.xml", label_studio_config(wording))
-    for number, own in groupby(trials, lambda trial: trial.list):  # they stand list by list
-        tasks = label_studio_tasks(list(own))
-        write_json(folder / f"list-{number}.json", tasks)

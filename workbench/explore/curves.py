@@ -150,7 +150,9 @@ class Counted:
         data: dict[str, Rows] = {CURVES: rows_of(self.figure, self.layout)}
         if self.layout.levels:
             places = zip(self.levels["line"], self.levels["value"], self.levels["accuracy"], strict=True)
-            data[LEVELS] = [{"line": line, "value": value, "accuracy": 100 * height} for line, value, height in places]
+            data[LEVELS] = [
+                {"line": line, "value": value, "accuracy": 100 * height} for line, value, height in places
+            ]
         return data
 
     @cached_property
@@ -168,11 +170,15 @@ def count_curves(library: Library, asked: Asked) -> Counted:
 
 
 def _count(matrices: Sequence[ScoreMatrix], notes: list[str], asked: Asked) -> Counted:
+    """Count the curves of the scores; a model without checkpoints, which has the step -1, is a level."""
     sizes, shown = curve_values(matrices[0], asked)
     reported = matrices[0].reported
     runs_of = Counter(matrix.run.line for matrix in matrices)
+    # The band of a line of several runs needs no intervals of each of them.
     alone = [runs_of[matrix.run.line] == 1 or matrix.steps[0] < 0 for matrix in matrices]
-    parts = [accuracy_rows(matrix, asked, shown, reported, one) for matrix, one in zip(matrices, alone, strict=True)]
+    parts = [
+        accuracy_rows(matrix, asked, shown, reported, one) for matrix, one in zip(matrices, alone, strict=True)
+    ]
     rows = pd.concat(parts, ignore_index=True)
     trained = rows[rows["step"] >= 0]
     table = pd.DataFrame(columns=["line", "value", "band", *_SHOWN], dtype=float)
@@ -196,6 +202,7 @@ def _chart_without_data(layout: Layout) -> dict[str, object]:
 
 @lru_cache(maxsize=16)
 def _small_without_data(layout: Layout) -> dict[str, object]:
+    """Make the small chart of one value, which is drawn once for each value of the page."""
     chart: dict[str, object] = draw_small(layout).to_dict(validate=False)
     return chart
 
@@ -208,6 +215,7 @@ def accuracy_rows(
     groups = matrix.shared.group(asked.by)
     clusters, of_pair = value_clusters(matrix.shared, asked.by, with_intervals)
     every = value_places(clusters, asked.by, reported.overall)
+    # A pair without a value is of the group -1, the last one, which is not wanted.
     wanted = np.array([*(name in shown for name in groups.names), False])[groups.of]
     of = np.where(matrix.split(asked.split) & wanted, of_pair, -1)
     right, ties = matrix.counts(asked.linking, of, clusters.size)

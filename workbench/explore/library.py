@@ -58,6 +58,7 @@ class Library:
         for what, name in (("benchmark", benchmark), *(("scorer", one) for one in scorer.split(","))):
             parts = name.split("/")  # a path of folders below eval/
             if len(name.encode()) > _LONGEST_NAME or "\0" in name or {"", ".", ".."} & set(parts):
+                # Names come from addresses, and none may lead out of a run's folder.
                 raise UserError(f"{what} {name[:80]!r}: no run can hold scores of that name")
         runs = self._runs or self.runs()
         known = {run.label: run for run in runs}
@@ -79,11 +80,12 @@ class Library:
         """Return what was found for a key, or find it and keep it; what was asked last is kept."""
         if key not in self._found:
             self._found[key] = work()
-            while len(self._found) > _KEPT:
+            while len(self._found) > _KEPT:  # another request may drop the oldest one at the same time
                 self._found.pop(next(iter(self._found)), None)
         return cast(Found, self._found[key])
 
     def _matrix(self, run: Run, benchmark: str, scorer: str) -> ScoreMatrix:
+        """Open the scores of a run, or return them where they are open and no file has changed."""
         named = run.label, benchmark, scorer
         with self._copying[named]:  # what others look at meanwhile is not held up
             opened = open_matrix(run, benchmark, scorer, self.cache, self._read_pairs, self._open.get(named))
@@ -91,6 +93,7 @@ class Library:
             return opened
 
     def _read_pairs(self, path: Path) -> Pairs:
+        """Read pairs, or return those of an equal file, as runs of one study have the same."""
         digest = sha256_file(path)
         with self._reading_pairs:
             if digest not in self._pairs:

@@ -146,6 +146,7 @@ class ScoreMatrix:
         return {name: np.broadcast_to(values, shape)[:, 0].tolist() for name, values in found.items()}
 
     def _decide(self, linking: Linking, place: slice, rows: Ids | slice) -> tuple[Mask, Mask]:
+        """Mark the pairs that are right and those that are tied, both bool[steps, rows], at a stretch of steps."""
         number = len(self.pairs) if isinstance(rows, slice) else len(rows)
         right, ties = (np.empty((place.stop - place.start, number), dtype=bool) for _ in range(2))
         for start in range(0, number, _PAIRS_AT_ONCE):
@@ -158,8 +159,11 @@ class ScoreMatrix:
         return np.array([one for one, _ in judged]), np.array([one for _, one in judged])
 
     def _table(self, linking: Linking, place: slice, rows: Ids | slice) -> dict[str, Array]:
+        """Take what a linking function reads: [steps, rows], or [rows] where it is the same at every step."""
         found = {name: self.columns[name] for name in _columns_of(linking)}
-        return {name: values[place][:, rows] if values.ndim == 2 else values[rows] for name, values in found.items()}
+        return {
+            name: values[place][:, rows] if values.ndim == 2 else values[rows] for name, values in found.items()
+        }
 
     def _for_each_stretch(self, work: Callable[[slice], None]) -> None:
         """Do the work for all steps, in threads, those that are decided together in one call."""
@@ -173,7 +177,12 @@ def _columns_of(linking: Linking) -> list[str]:
 
 
 def open_matrix(
-    run: Run, benchmark: str, scorer: str, cache: Path, read_pairs: Callable[[Path], Pairs], opened: ScoreMatrix | None
+    run: Run,
+    benchmark: str,
+    scorer: str,
+    cache: Path,
+    read_pairs: Callable[[Path], Pairs],
+    opened: ScoreMatrix | None,
 ) -> ScoreMatrix:
     """Open the scores of a run; they are copied into ``cache`` first where that was not done or they have changed.
 
@@ -204,6 +213,7 @@ def open_matrix(
 
     facts = _read_facts(build_once(place, is_copied, copy))
     assert facts is not None, "it is copied"
+    # Mapped into memory, so that only what is asked for is read.
     columns = {name: np.load(place / f"{name}.npy", mmap_mode="r") for name in facts["columns"]}
     return ScoreMatrix(
         run, benchmark, scorer, np.array(steps, dtype=np.int64), np.array(facts["tokens"], dtype=np.float64),
@@ -238,7 +248,9 @@ def _copy(run: Run, files: Collection[Path], pairs: pd.DataFrame, folder: Path) 
     for name, values in columns.items():
         same = all(one is values[0] for one in values)
         np.save(folder / f"{name}.npy", values[0] if same else np.stack(values))
-    return list(columns), sorted(name for name, values in columns.items() if any(np.isnan(one).any() for one in values))
+    return list(columns), sorted(
+        name for name, values in columns.items() if any(np.isnan(one).any() for one in values)
+    )
 
 
 def _places(run: Run, benchmark: str, scorer: str, steps: Sequence[int]) -> tuple[list[float], list[float]]:
@@ -248,18 +260,15 @@ def _places(run: Run, benchmark: str, scorer: str, steps: Sequence[int]) -> tupl
         manifest = read_manifest(checkpoint_folder(run.folder, step))
         known.loc[step] = float(manifest.tokens), float(manifest.flops)
     if known["tokens"].isna().any():  # checkpoints that were deleted; the table of accuracies takes long to read
-        known = known.combine_first(_scored_places(run, benchmark, scorer)).loc[list(steps)]
+        import pyarrow.compute
+
+        column = pyarrow.compute.field
+        named = (
+            (column("benchmark") == benchmark) & (column("scorer") == scorer) & (column("phenomenon") == "all")
+        )
+        rows = score_frame([run], AGGREGATES & named).drop_duplicates("step").set_index("step")
+        known = known.combine_first(rows[["tokens", "flops"]].astype(float)).loc[list(steps)]
     return known["tokens"].tolist(), known["flops"].tolist()
-
-
-def _scored_places(run: Run, benchmark: str, scorer: str) -> pd.DataFrame:
-    """Read ``tokens`` and ``flops`` by step from the table of accuracies."""
-    import pyarrow.compute
-
-    column = pyarrow.compute.field
-    named = (column("benchmark") == benchmark) & (column("scorer") == scorer) & (column("phenomenon") == "all")
-    rows = score_frame([run], AGGREGATES & named).drop_duplicates("step").set_index("step")
-    return rows[["tokens", "flops"]].astype(float)
 
 
 def _signature(paths: Sequence[Path]) -> str:
@@ -269,6 +278,7 @@ def _signature(paths: Sequence[Path]) -> str:
 
 
 def _read_facts(place: Path) -> Facts | None:
+    """Read what is kept beside copied columns; None where there is nothing that can be read."""
     try:
         facts: Facts = json.loads((place / _CHECKPOINTS).read_text(encoding="utf-8"))
     except (OSError, ValueError):

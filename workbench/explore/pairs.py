@@ -100,10 +100,14 @@ def _rows(matrix: ScoreMatrix, asked: Asked, text: str) -> Ids:
     rows = np.flatnonzero(matrix.split(asked.split) & np.isin(groups.of, wanted)).astype(np.int64)
     pairs = matrix.pairs.iloc[rows]
     sentences = pairs["good"] + "\n" + pairs["bad"]
+    # What is typed is a text and no pattern.
     return rows[sentences.str.contains(text, case=False, regex=False).to_numpy()] if text else rows
 
 
-def _describe(matrix: ScoreMatrix, asked: Asked, rows: Ids, verdicts: Verdicts, place: int) -> list[dict[str, object]]:
+def _describe(
+    matrix: ScoreMatrix, asked: Asked, rows: Ids, verdicts: Verdicts, place: int
+) -> list[dict[str, object]]:
+    """Describe pairs at the checkpoint of a place in the steps; ``verdicts`` are theirs, uint8[steps, rows]."""
     described = []
     for row, own in zip(rows.tolist(), verdicts.T, strict=True):
         pair, values = matrix.pairs.iloc[row], matrix.values(asked.linking, row)
@@ -130,21 +134,25 @@ def pair_margins(library: Library, asked: Asked, values: Values) -> dict[str, ob
     matrix = library.matrix(text_of(values, "run"), asked.benchmark, asked.scorer)
     row = row_of(matrix, values)
     pair = matrix.pairs.iloc[row]
-    line = [one for one in usable_matrices(library, asked)[0]
-            if one.run.line == matrix.run.line and one.shared is matrix.shared]  # fmt: skip
-    seeds = [_seed(one, asked, row) for one in line]
+    seeds: list[dict[str, object]] = []
+    for one in usable_matrices(library, asked)[0]:
+        # A row is the same pair only in runs that have the same pairs.
+        if one.run.line == matrix.run.line and one.shared is matrix.shared:
+            verdicts = one.verdicts(asked.linking, np.array([row]))[:, 0]
+            seeds.append(
+                {
+                    "run": one.run.label,
+                    "steps": one.steps,
+                    "tokens": one.tokens,
+                    "margins": one.values(asked.linking, row)["margin"],
+                    "trace": "".join(map(str, verdicts.tolist())),
+                }
+            )
     return {
         "pair": int(pair["pair"]), "paradigm": pair["paradigm"], "good": pair["good"], "bad": pair["bad"],
         "card": card_html(pair_facts(matrix.shared, row, maker_of(matrix.run.folder, asked.benchmark))),
         "seeds": seeds, "chart": _chart(seeds, f"Pair {pair['pair']}", f"Margin ({asked.linking.name})"),
     }  # fmt: skip
-
-
-def _seed(matrix: ScoreMatrix, asked: Asked, row: int) -> dict[str, object]:
-    verdicts = matrix.verdicts(asked.linking, np.array([row]))[:, 0]
-    margins = matrix.values(asked.linking, row)["margin"]
-    trace = "".join(map(str, verdicts.tolist()))
-    return {"run": matrix.run.label, "steps": matrix.steps, "tokens": matrix.tokens, "margins": margins, "trace": trace}
 
 
 def _chart(seeds: Sequence[dict[str, object]], title: str, label: str) -> dict[str, object]:
@@ -163,7 +171,9 @@ def _chart(seeds: Sequence[dict[str, object]], title: str, label: str) -> dict[s
         colored.mark_line(clip=True),
         colored.mark_point(clip=True, filled=True, size=24).encode(tooltip=parts.tips(["line", *_NUMBERS])),
     ]  # fmt: skip
-    chart = parts.small(marks, _NUMBERS).transform_calculate(place=axes.token_place(axis)).properties(height=_HEIGHT)
+    chart = (
+        parts.small(marks, _NUMBERS).transform_calculate(place=axes.token_place(axis)).properties(height=_HEIGHT)
+    )
     data = {CURVES: parts.nest(table, ["line"], _NUMBERS)}
     drawn: dict[str, object] = parts.filled(chart, title, label, data).to_dict(validate=False)
     return drawn

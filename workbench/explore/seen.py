@@ -41,6 +41,7 @@ def seen_before(library: Library, asked: Asked, values: Values) -> dict[str, obj
 def _look(
     library: Library, matrix: ScoreMatrix, row: int, find: Callable[[Path, int, pd.DataFrame, int], Seen]
 ) -> Seen:
+    """Return what a function finds of a pair in a run's text up to its last scored step; it is kept."""
     pair, last = int(matrix.pairs["pair"].iloc[row]), int(matrix.steps[-1])
     key = find, matrix.run.folder, matrix.benchmark, pair, last
     return library.recall(key, lambda: find(matrix.run.folder, last, matrix.pairs, pair))

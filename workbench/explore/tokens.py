@@ -12,14 +12,14 @@ import numpy.typing as npt
 
 from ucurve.errors import UserError
 from ucurve.eval.models.folder import Bos, Kind
-from ucurve.eval.models.targets import Target, run_targets
+from ucurve.eval.models.targets import run_targets
 from ucurve.eval.scoring.base import TokenScorer
 from ucurve.eval.scoring.text.sentences import Sentences
 from ucurve.eval.settings import score_settings
 from ucurve.eval.store.keys import find_key
 from ucurve.eval.store.scores import score_path
 from ucurve.eval.store.tokens import StoredSentences, read_sentences, read_tokens
-from ucurve.eval.sweep.jobs import Job, prepare
+from ucurve.eval.sweep.jobs import prepare
 from ucurve.eval.sweep.load import SweepCache
 from ucurve.workbench.explore.curves import Asked
 from ucurve.workbench.explore.library import Library
@@ -63,18 +63,27 @@ class TokenTables:
         row, step = row_of(matrix, values), whole_of(values, "step")
         at = int((matrix.steps == step).argmax())
         columns = {side: matrix.columns[f"lp_{side}"] for side in _SIDES}
-        stored = {side: float(column[at, row] if column.ndim == 2 else column[row]) for side, column in columns.items()}
-        found = _read(matrix, int(matrix.pairs["pair"].iloc[row]), step) or self._compute(matrix, row, step, asked)
+        stored = {
+            side: float(column[at, row] if column.ndim == 2 else column[row]) for side, column in columns.items()
+        }
+        found = _read(matrix, int(matrix.pairs["pair"].iloc[row]), step) or self._compute(
+            matrix, row, step, asked
+        )
         sums = {side: sum(one["logprob"] for one in found[side] if one["scored"]) for side in _SIDES}
         return {**found, "sums": sums, "stored": stored}
 
     def _compute(self, matrix: ScoreMatrix, row: int, step: int, asked: Asked) -> Tokens:
         """Score the tokens of both members of a pair with the model."""
         if step < 0:
-            raise UserError(f"{matrix.run.label} holds the scores of a model and not the model; no token can be scored")
+            raise UserError(
+                f"{matrix.run.label} holds the scores of a model and not the model; no token can be scored"
+            )
         (target,) = run_targets(matrix.run.folder, [step])
+        key = find_key(score_path(matrix.run.folder, matrix.benchmark, matrix.scorer, step))
+        given = {"scorer": [matrix.scorer], **start_of({} if key is None else key.settings)}
+        pairs = matrix.pairs.iloc[[row]].reset_index(drop=True)
         with self._lock:
-            job = self._job(matrix, row, target, step)
+            (job,) = prepare(target, [pairs], score_settings(**given), self._cache)
             scorer = job.scorer
             if not isinstance(scorer, TokenScorer):
                 raise UserError(f"scorer {asked.scorer!r} has no log probabilities of single tokens")
@@ -89,13 +98,6 @@ class TokenTables:
             )
             for side, place in (("good", int(sentences.good[0])), ("bad", int(sentences.bad[0])))
         }
-
-    def _job(self, matrix: ScoreMatrix, row: int, target: Target, step: int) -> Job:
-        key = find_key(score_path(matrix.run.folder, matrix.benchmark, matrix.scorer, step))
-        given = {"scorer": [matrix.scorer], **start_of({} if key is None else key.settings)}
-        pairs = matrix.pairs.iloc[[row]].reset_index(drop=True)
-        (job,) = prepare(target, [pairs], score_settings(**given), self._cache)
-        return job
 
 
 def start_of(settings: Mapping[str, object]) -> dict[str, str | int]:
@@ -119,7 +121,9 @@ def _read(matrix: ScoreMatrix, pair: int, step: int) -> Tokens | None:
         place = int(members[side].iloc[0])
         characters = _of(sentences, place, sentences.places).tolist()
         texts = [sentences.texts[place][first:end] for first, end in characters]
-        found[side] = _listed(texts, _of(sentences, place, stored.values), _of(sentences, place, sentences.scored))
+        found[side] = _listed(
+            texts, _of(sentences, place, stored.values), _of(sentences, place, sentences.scored)
+        )
     return found
 
 
@@ -132,12 +136,15 @@ def _listed(texts: Iterable[str], values: Iterable[float], scored: Iterable[bool
 
 @lru_cache(maxsize=2)
 def _load(folder: str, kind: Kind) -> "PreTrainedModel":
+
     from ucurve.eval.scoring.loading import load_model
 
     return load_model(Path(folder), kind)
 
 
-def _of(sentences: Sentences | StoredSentences, place: int, per_token: npt.NDArray[Number]) -> npt.NDArray[Number]:
+def _of(
+    sentences: Sentences | StoredSentences, place: int, per_token: npt.NDArray[Number]
+) -> npt.NDArray[Number]:
     """Return a value of each token of one sentence."""
     return per_token[sentences.starts[place] : sentences.starts[place + 1]]
 

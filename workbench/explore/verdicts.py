@@ -24,6 +24,7 @@ def shape_verdicts(library: Library, asked: Asked) -> dict[str, object]:
     """
     found = count_curves(library, asked)
     matrices, notes = usable_matrices(library, asked)
+    # The color changes no verdict, so that it is no part of the key.
     key = "shapes", asked.key, tuple(matrix.signature for matrix in matrices)
     return library.recall(key, lambda: _test(matrices, notes, asked, found.courses))
 
@@ -31,6 +32,7 @@ def shape_verdicts(library: Library, asked: Asked) -> dict[str, object]:
 def _test(
     matrices: Sequence[ScoreMatrix], notes: Sequence[str], asked: Asked, lines: Mapping[str, list[Course]]
 ) -> dict[str, object]:
+    """Test the curves of runs with checkpoints, and order the values by what was found."""
     trained = [matrix for matrix in matrices if matrix.steps[0] >= 0]
     shown = curve_values(matrices[0], asked)[1]
     found = find_shapes([(matrix.run, _items(matrix, asked, shown)) for matrix in trained])
@@ -50,6 +52,7 @@ def _test(
 def _items(matrix: ScoreMatrix, asked: Asked, shown: Sequence[str]) -> Items:
     """Return the credits of the pairs of the curves, each pair under the name of its curve."""
     groups = matrix.shared.group(asked.by)
+    # A pair without a value is of the group -1, which is the last name, the empty one.
     names = np.array([*groups.names, ""], dtype=object)[groups.of]
     rows = np.flatnonzero(matrix.split(asked.split) & np.isin(names, list(shown)))
     pairs = matrix.pairs.iloc[rows]

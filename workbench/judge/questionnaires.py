@@ -97,6 +97,7 @@ class Questionnaires:
 
     def make(self, values: Mapping[str, object]) -> Values:
         """Make a questionnaire and describe it; settings that are not given are those of the command."""
+        # The page is the form that can be answered here.
         asked = asdict(check(Wanted, {"formats": ["jspsych"], **offered_settings(), **values}))
         name = asked.pop("name")
         with alone(self._making, "another questionnaire is being made; wait until that is done"):
@@ -150,7 +151,9 @@ class Questionnaires:
     def _made(self) -> dict[str, Path]:
         """Find the benchmarks of the projects, by project and name."""
         cards = self._projects.glob(f"*/{_MADE}/*/{CARD_FILE}")
-        return {card.parent.relative_to(self._projects).as_posix(): card.parent for card in cards if card.is_file()}
+        return {
+            card.parent.relative_to(self._projects).as_posix(): card.parent for card in cards if card.is_file()
+        }
 
     def _benchmark(self, name: str) -> str:
         """Return what the registry finds a benchmark by; a path that was typed is not among it."""

@@ -7,6 +7,7 @@ import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from threading import Lock
 
@@ -33,7 +34,7 @@ from ucurve.workbench.judge.questionnaires import (
     answer_files,
     offered_settings,
 )
-from ucurve.workbench.replies import Handler, Values, text_of
+from ucurve.workbench.replies import Values, text_of
 from ucurve.workbench.room import Action, Room
 from ucurve.workbench.settings import WorkbenchSettings
 
@@ -42,7 +43,9 @@ _MOST_PAIRS = 12  # that are shown
 _SUFFIXES = (".csv", ".tsv", ".json", ".txt")
 _FILE = re.compile(r"[\w(][\w.() -]{0,150}")
 _SUMMARY = "Ask people which sentence of a pair is better, and see which paradigms of a benchmark they confirm."
-_NEEDS = "a benchmark, published or made in Write. Other people are needed later; you can answer it yourself first."
+_NEEDS = (
+    "a benchmark, published or made in Write. Other people are needed later; you can answer it yourself first."
+)
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -73,7 +76,7 @@ def keep_answers(folder: Path, given: object) -> list[str]:
     with tempfile.TemporaryDirectory() as temporary:
         new = [Path(temporary) / upload.name for upload in uploads]
         for path, upload in zip(new, uploads, strict=True):
-            path.write_bytes(upload.text.encode())
+            path.write_bytes(upload.text.encode())  # with the line ends that it has
         # They are read together with those that are there; messages name files as the user does.
         columns = check(Columns, load("answers.yaml")["columns"])
         source, paths = folder / ITEMS, [*answer_files(folder), *new]
@@ -122,6 +125,7 @@ def judge(folder: Path, values: Values) -> Values:
 
 
 def _least_confirmed(folder: Path, judged: pd.DataFrame) -> list[Values]:
+    """Describe the pairs of which the smallest shares of answers choose the good sentence, smallest first."""
     table = read_items(folder / ITEMS).merge(judged[["item", *CHOICES]], on="item", suffixes=("", "_votes"))
     votes = table[[f"{GOOD}_votes", f"{BAD}_votes", NONE]]
     shares, pairs = votes[f"{GOOD}_votes"] / votes.sum(axis=1), Pairs(table)
@@ -136,6 +140,7 @@ def _least_confirmed(folder: Path, judged: pd.DataFrame) -> list[Values]:
 
 
 def _check_names(there: Sequence[str], given: Sequence[str]) -> None:
+    """Refuse names of files that lead out of the folder, are of no known form or are taken."""
     for number, name in enumerate(given):
         if not _FILE.fullmatch(name) or not name.endswith(_SUFFIXES):
             raise UserError(
@@ -149,15 +154,13 @@ def _check_names(there: Sequence[str], given: Sequence[str]) -> None:
 def judge_room(settings: WorkbenchSettings) -> Room:
     """Make the room."""
     there = Questionnaires(settings.projects)
-    answering: dict[str, Lock] = defaultdict(Lock)  # the changes of a questionnaire's answers, one after the other
+    # The answers of a questionnaire are changed by one request after the other.
+    answering: dict[str, Lock] = defaultdict(Lock)
 
-    def on(work: Callable[[Path, Values], Values]) -> Handler:
-        def answer(values: Values) -> Values:
-            folder = there.folder(text_of(values, "name"))
-            with answering[folder.name]:
-                return work(folder, values)
-
-        return answer
+    def in_turn(work: Callable[[Path, Values], Values], values: Values) -> Values:
+        folder = there.folder(text_of(values, "name"))
+        with answering[folder.name]:
+            return work(folder, values)
 
     def keep(folder: Path, values: Values) -> Values:
         return {"kept": keep_answers(folder, values.get("files")), **there.describe(folder.name)}
@@ -173,9 +176,9 @@ def judge_room(settings: WorkbenchSettings) -> Room:
         Action("GET", "questionnaires", lambda _: there.names()),
         Action("POST", "questionnaires", there.make),
         Action("GET", "questionnaires/{name}", lambda values: there.describe(text_of(values, "name"))),
-        Action("POST", "questionnaires/{name}/answers", on(keep)),
-        Action("DELETE", "questionnaires/{name}/answers/{file}", on(remove)),
-        Action("POST", "questionnaires/{name}/judge", on(judge)),
+        Action("POST", "questionnaires/{name}/answers", partial(in_turn, keep)),
+        Action("DELETE", "questionnaires/{name}/answers/{file}", partial(in_turn, remove)),
+        Action("POST", "questionnaires/{name}/judge", partial(in_turn, judge)),
     )
     return Room("judge", "Judge", _SUMMARY, _NEEDS, actions, there.file)
 
@@ -187,6 +190,7 @@ def _settings() -> Values:
         "questionnaire": offered_settings(),
         "answers": {name: judged[name] for name in ("rule", "limit", "exclude")},
         "rules": [
-            {"name": name, "words": rule.words, "limit": rule.limit} for name, rule in sorted(load_rules().items())
+            {"name": name, "words": rule.words, "limit": rule.limit}
+            for name, rule in sorted(load_rules().items())
         ],
     }

@@ -76,6 +76,7 @@ class Journal:
             self._write({"redo": True})
 
     def _write(self, line: Line) -> None:
+        """Keep a line, then do what it says; a file that grew too long keeps the last changes alone."""
         with self._lock:
             try:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -84,16 +85,14 @@ class Journal:
                 raise UserError(f"{self._path}: what was typed cannot be kept ({error.strerror})") from error
             self._follow(line)
             if self._whole and self._path.stat().st_size > _LARGEST:
-                self._shorten()
-
-    def _shorten(self) -> None:
-        """Replace all lines by the last changes."""
-        kept = self.current[-_KEPT:]
-        with contextlib.suppress(OSError, UcurveError):  # on a full disk the long file stays, with all that was typed
-            write_text(self._path, _encode({"begin": self.base, "changes": kept}).decode())
-            self.changes, self.position = kept, len(kept)
+                kept = self.current[-_KEPT:]
+                # On a full disk the long file stays, with all that was typed.
+                with contextlib.suppress(OSError, UcurveError):
+                    write_text(self._path, _encode({"begin": self.base, "changes": kept}).decode())
+                    self.changes, self.position = kept, len(kept)
 
     def _follow(self, line: Line) -> None:
+        """Do what a line says, which may come from a file that lacks lines before it."""
         if "begin" in line:
             self.base, self.changes = line["begin"], list(line["changes"])
             self.position = len(self.changes)
@@ -132,6 +131,7 @@ def _append_line(path: Path, data: bytes) -> None:
     next line would be a part of a broken one.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+    # Without a buffer, what was written is what the system has taken.
     with os.fdopen(descriptor, "a+b", buffering=0) as file:
         before = os.fstat(file.fileno()).st_size
         try:

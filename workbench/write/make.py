@@ -49,6 +49,7 @@ def generate(project: Project, template: str, pairs: int, seed: int) -> dict[str
         raise unknown_name("template", template, project.template_names())
     out = benchmark_folder(project, template)
     keys = {"templates": place.name, "vocabulary": project.vocabulary.name, "phrases": project.phrases.name}
+    # A folder with this template alone, since all templates of a folder are made.
     with TemporaryDirectory() as alone:
         shutil.copyfile(place, Path(alone) / place.name)
         files = {"templates": Path(alone), "vocabulary": project.vocabulary, "phrases": project.phrases}
@@ -134,6 +135,7 @@ class Job:
         if self.process.returncode == 0:
             return self.scored.describe("done", self.planned)
         lines = [line for line in self.printed.read_text(encoding="utf-8", errors="replace").splitlines() if line]
+        # An error of ours is a message; of any other one the end of its traceback is shown.
         errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
         return self.scored.describe("failed", self.planned, "\n".join(errors or lines[-_LINES:]))
 
@@ -155,7 +157,12 @@ class Scoring:
         folder = benchmark_folder(project, template)
         if not folder.is_dir():
             raise UserError(f"{template}: no pairs were made yet; make them first")
-        target = self._find(run, step)
+        known = {one.label: one for one in self._runs()}
+        if run not in known:
+            raise unknown_name("run", run, known)
+        target = known[run]
+        if step is not None and step not in target.saved:
+            raise UserError(f"step: {run} has no checkpoint of step {step}; there are {list(target.saved)}")
         planned = target.saved if step is None else (step,)
         scored = Scored(target, folder, _pairs_hash(folder))
         with self._lock:
@@ -197,14 +204,6 @@ class Scoring:
         patterns = self.settings.run_patterns()
         return find_runs(patterns) if patterns else []
 
-    def _find(self, label: str, step: int | None) -> Run:
-        known = {run.label: run for run in self._runs()}
-        if label not in known:
-            raise unknown_name("run", label, known)
-        if step is not None and step not in known[label].saved:
-            raise UserError(f"step: {label} has no checkpoint of step {step}; there are {list(known[label].saved)}")
-        return known[label]
-
 
 def _order_file(project: Project, template: str) -> Path:
     return project.scoring / f"{template}.json"
@@ -215,6 +214,7 @@ def _pairs_hash(folder: Path) -> str:
 
 
 def _start(run: Run, benchmark: Path, step: int | None, printed: Path) -> "subprocess.Popen[bytes]":
+    """Start the command that scores, which prints into a file."""
     command = [
         sys.executable, "-m", "ucurve", "score", f"run={_quoted(run.folder)}",
         f"benchmarks=[{_quoted(benchmark)}]", *([] if step is None else [f"steps=[{step}]"]),

@@ -70,7 +70,9 @@ def _element_of(part: str, where: str) -> Element:
     text = part.strip().replace(_NOTHING, "")
     slot = parse_slot(text, where)
     if len(slot) != 1:
-        raise UserError(f"{where}: '|' separates the alternatives of a slot; here each of them has a line of its own")
+        raise UserError(
+            f"{where}: '|' separates the alternatives of a slot; here each of them has a line of its own"
+        )
     (rule,) = slot
     if isinstance(rule, Phrase):
         if rule.overrides:

@@ -15,7 +15,7 @@ from ucurve.errors import UserError
 from ucurve.generation.differences import Member, describe_differences
 from ucurve.generation.templates.make import describe_free_words
 from ucurve.templates.engine import draw_pair
-from ucurve.templates.grammar import Grammar, TiedTemplate
+from ucurve.templates.grammar import Grammar
 from ucurve.templates.pair import Pair, Reason, draw_pairs, seeded
 from ucurve.templates.template import parse_template
 from ucurve.templates.vocabulary import Vocabulary, parse_vocabulary
@@ -102,22 +102,6 @@ def preview(grammars: Grammars, words: Table, phrases: str, text: str, seed: int
         tied = grammar.tie(template)
     except UserError as error:
         return {"pairs": [], "draws": 0, "failures": [], "problems": placed(str(error)), "differences": []}
-    return _draw(tied, grammar.vocabulary, seed)
-
-
-def placed(message: str) -> list[Problem]:
-    """Part a message into its lines, each with the member and the slot that it names."""
-    return [_placed(_cut(line)) for line in message.split("\n")[:_MOST_SLOTS]]
-
-
-def _placed(line: str) -> Problem:
-    at = _AT_SLOT.search(line)
-    if at is None:
-        return {"member": None, "slot": None, "text": line}
-    return {"member": at["member"], "slot": int(at["slot"]), "text": line[: at.start()] + line[at.end() :]}
-
-
-def _draw(tied: TiedTemplate, vocabulary: Vocabulary, seed: int) -> Preview:
     failures: Counter[tuple[str | None, int | None, Reason]] = Counter()
     pairs: dict[str, Pair] = {}
     end = time.monotonic() + _SECONDS
@@ -128,21 +112,34 @@ def _draw(tied: TiedTemplate, vocabulary: Vocabulary, seed: int) -> Preview:
             failures[drawn.member, drawn.slot, Reason(drawn.reason)] += 1
         if time.monotonic() > end:
             break
-    draws = len(pairs) + failures.total()
     shown = [{"good": _cut(pair.good), "bad": _cut(pair.bad)} for pair in pairs.values()]
     described: list[Failure] = [
         {"member": member, "slot": slot, "reason": reason.value, "text": _MEANINGS[reason], "count": count}
         for (member, slot, reason), count in failures.most_common()
     ]
     members = [Member(tied.template.uid, **pair) for pair in shown]
-    differences = describe_differences(members, vocabulary.lemmas()) + describe_free_words([tied], vocabulary)
+    differences = describe_differences(members, grammar.vocabulary.lemmas())
+    differences += describe_free_words([tied], grammar.vocabulary)
     return {
         "pairs": shown,
-        "draws": draws,
+        "draws": len(pairs) + failures.total(),
         "failures": described,
         "problems": [],
         "differences": [_cut(one) for one in differences],
     }
+
+
+def placed(message: str) -> list[Problem]:
+    """Part a message into its lines, each with the member and the slot that it names."""
+    problems: list[Problem] = []
+    for line in map(_cut, message.split("\n")[:_MOST_SLOTS]):
+        at = _AT_SLOT.search(line)
+        if at is None:
+            problems.append({"member": None, "slot": None, "text": line})
+        else:
+            text = line[: at.start()] + line[at.end() :]
+            problems.append({"member": at["member"], "slot": int(at["slot"]), "text": text})
+    return problems
 
 
 def validate(
@@ -154,7 +151,10 @@ def validate(
     for name, text in templates:
         found, uid = preview(grammars, words, phrases, text), _field(text, "uid")
         wrong = found["problems"] or ([] if found["pairs"] else found["failures"][:1])
-        problems = [_where(one) + one["text"] for one in wrong]
+        problems = [
+            one["text"] if one["slot"] is None else f"{one['member']}, slot {one['slot']}: {one['text']}"
+            for one in wrong
+        ]
         if uid and uids[uid] > 1:
             problems.append(f"uid {uid!r} is that of another template too")
         rows.append({
@@ -166,10 +166,6 @@ def validate(
 
 def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-
-
-def _where(problem: Problem) -> str:
-    return f"{problem['member']}, slot {problem['slot']}: " if problem["slot"] is not None else ""
 
 
 def _field(text: str, name: str) -> str:

@@ -47,7 +47,14 @@ def list_projects(root: Path) -> list[Project]:
     if not root.exists():
         with as_file(files("ucurve.templates") / "demo_grammar") as grammar:
             shutil.copytree(grammar, root / DEMO, ignore=shutil.ignore_patterns("patterns.json"))
-    return [Project(path) for path in sorted(root.iterdir()) if (path / _TEMPLATES).is_dir() and not path.is_symlink()]
+    return [
+        Project(path) for path in sorted(root.iterdir()) if (path / _TEMPLATES).is_dir() and not path.is_symlink()
+    ]
+
+
+def describe_projects(root: Path) -> list[dict[str, object]]:
+    """List the projects by name, with how many templates each has."""
+    return [{"project": one.name, "templates": len(one.template_names())} for one in list_projects(root)]
 
 
 def find_project(root: Path, name: str) -> Project:
@@ -60,6 +67,7 @@ def find_project(root: Path, name: str) -> Project:
 
 def create_project(root: Path, name: str) -> Project:
     """Make an empty project."""
+    list_projects(root)  # the demo's comes first
     project = Project(root / check_name("project", name))
     if project.folder.exists() or name == QUESTIONNAIRES:
         raise UserError(f"project {name!r} exists already; choose another name")
@@ -110,5 +118,12 @@ def save(project: Project, path: Path, text: str, base: str | None) -> str:
 
 def new_template(name: str) -> str:
     """Return the text of an empty template."""
-    record = {"uid": name, "phenomenon": "unnamed", "strict_MP": False, "sep": "", "good_rule": [""], "bad_rule": [""]}
+    record = {
+        "uid": name,
+        "phenomenon": "unnamed",
+        "strict_MP": False,
+        "sep": "",
+        "good_rule": [""],
+        "bad_rule": [""],
+    }
     return readable_json(record) + "\n"

@@ -13,7 +13,14 @@ from ucurve.workbench.settings import WorkbenchSettings
 from ucurve.workbench.write.make import Scoring, generate, made_pairs
 from ucurve.workbench.write.phrase_text import phrase_file, phrase_lines
 from ucurve.workbench.write.preview import Grammars, Preview, preview, read_record, validate
-from ucurve.workbench.write.projects import Project, create_project, find_project, list_projects, new_template, save
+from ucurve.workbench.write.projects import (
+    Project,
+    create_project,
+    describe_projects,
+    find_project,
+    new_template,
+    save,
+)
 from ucurve.workbench.write.texts import LARGEST, Draft, Drafts
 from ucurve.workbench.write.words import Tables, VocabularyDraft
 
@@ -89,8 +96,12 @@ def write_room(settings: WorkbenchSettings) -> Room:
         "Write templates of minimal pairs, see pairs as you type, and score them with a run: a curve of your own.",
         "a few words of the language; a run, if you want a curve. The project demo shows how templates look.",
         (
-            Action("GET", "projects", lambda _: _projects(settings)),
-            Action("POST", "projects", lambda values: _create(settings, values)),
+            Action("GET", "projects", lambda _: describe_projects(settings.projects)),
+            Action(
+                "POST",
+                "projects",
+                lambda values: {"project": create_project(settings.projects, text_of(values, "name")).name},
+            ),
             Action("GET", "project", on(_project)),
             Action("POST", "templates", on(_new_template)),
             Action("GET", "document", on(lambda call: call.draft().open())),
@@ -102,7 +113,9 @@ def write_room(settings: WorkbenchSettings) -> Room:
             Action("GET", "properties", on(_properties)),
             Action("POST", "validate", on(_validate)),
             Action("GET", "words", on(_words)),
-            Action("POST", "words", on(lambda call: call.vocabulary().change(call.values.get("change"), call.base))),
+            Action(
+                "POST", "words", on(lambda call: call.vocabulary().change(call.values.get("change"), call.base))
+            ),
             Action("POST", "words/step", on(lambda call: call.vocabulary().step(back=call.goes_back))),
             Action("POST", "words/save", on(lambda call: call.vocabulary().save(call.base))),
             Action("POST", "words/theirs", on(lambda call: call.vocabulary().take_theirs())),
@@ -115,15 +128,6 @@ def write_room(settings: WorkbenchSettings) -> Room:
         ),
         end=scoring.cancel,  # nobody could see or cancel it afterwards
     )
-
-
-def _projects(settings: WorkbenchSettings) -> list[dict[str, object]]:
-    return [{"project": one.name, "templates": len(one.template_names())} for one in list_projects(settings.projects)]
-
-
-def _create(settings: WorkbenchSettings, values: Values) -> dict[str, object]:
-    list_projects(settings.projects)  # the demo's comes first
-    return {"project": create_project(settings.projects, text_of(values, "name")).name}
 
 
 def _project(call: Call) -> dict[str, object]:
@@ -148,6 +152,7 @@ def _new_template(call: Call) -> dict[str, object]:
 
 
 def _preview(call: Call) -> Preview:
+    """Draw pairs of a template as it is typed, with the words and phrases as this browser left them."""
     text = call.text("text")
     if len(text) > LARGEST:
         raise UserError(f"the template has {len(text):,} characters; at most {LARGEST:,} are taken")
@@ -181,7 +186,9 @@ def _generate(call: Call) -> dict[str, object] | None:
         raise UserError(f"not saved yet: {', '.join(unsaved)}; save first, since pairs are made of what is saved")
     making = call.desk.making[f"{call.project.name}/{name}"]
     with alone(making, f"pairs of {name} are being made; wait until that is done"):
-        return generate(call.project, name, whole_of(call.values, "pairs", _PAIRS), whole_of(call.values, "seed", 0))
+        return generate(
+            call.project, name, whole_of(call.values, "pairs", _PAIRS), whole_of(call.values, "seed", 0)
+        )
 
 
 def _score(scoring: Scoring, call: Call) -> dict[str, object]:

@@ -60,6 +60,7 @@ class Draft:
         """Keep what was typed into the page of a file with the SHA-256 ``base``."""
         if len(text) > LARGEST:
             raise UserError(f"{self.file.name}: {len(text):,} characters; at most {LARGEST:,} are taken")
+        # The first change is what the file holds, to which undo leads back.
         if not self.journal.position:
             self.journal.begin(base, [self._on_disk()[0]])
         if self._text() != text:

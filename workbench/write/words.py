@@ -21,7 +21,9 @@ class Table:
     """A vocabulary as it stands with the changes that are not saved."""
 
     columns: list[str]  # names of the properties
-    rows: list[list[str] | None]  # cells of each word, as many as there are columns; None for a word that was deleted
+    rows: list[
+        list[str] | None
+    ]  # cells of each word, as many as there are columns; None for a word that was deleted
 
     def text(self) -> str:
         """Write it as its file has it, without empty cells at the ends of lines."""
@@ -37,24 +39,28 @@ class Table:
             _, row = self._row(change.get("row"))
             row[self._column(change.get("column"))] = _cell(change.get("value"))
         elif kind == "add":
-            self.rows += [self._new_row(word) for word in _list(change.get("words"))]
+            words = change.get("words")
+            if not isinstance(words, list) or not words:
+                raise UserError("no words are given")
+            self.rows += [self._new_row(word) for word in words]
         elif kind == "delete":
             number, _ = self._row(change.get("row"))
-            self.rows[number] = None
+            self.rows[number] = None  # its place stays, as changes name rows by their numbers
         elif kind == "column":
-            self._add_column(_cell(change.get("name")).strip())
+            name = _cell(change.get("name")).strip()
+            # These signs have a meaning in the slots of templates.
+            if not name or name in self.columns or any(sign in name for sign in ":/|<> "):
+                raise UserError(
+                    f"column {name[:80]!r}: a new name without ':', '/', '|', '<', '>' and spaces is needed"
+                )
+            self.columns = [*self.columns, name]
+            for row in filter(None, self.rows):
+                row.append("")
         else:
             raise unknown_name("change", str(kind), ("set", "add", "delete", "column"))
 
-    def _add_column(self, name: str) -> None:
-        if not name or name in self.columns or any(sign in name for sign in ":/|<> "):
-            raise UserError(f"column {name[:80]!r}: a new name without ':', '/', '|', '<', '>' and spaces is needed")
-        self.columns = [*self.columns, name]
-        for row in self.rows:
-            if row is not None:
-                row.append("")
-
     def _new_row(self, word: object) -> list[str]:
+        """Make the cells of a new word, which is given by the names of its properties."""
         if not isinstance(word, dict) or not _cell(word.get(SURFACE, "")).strip():
             raise UserError(f"a new word needs a cell {SURFACE!r}; found {str(word)[:80]!r}")
         for name in word:
@@ -82,7 +88,9 @@ def parse_table(text: str) -> Table:
     for number, line in enumerate(lines[1:], start=2):
         cells = line.split("\t")
         if len(cells) > len(columns):
-            raise UserError(f"vocabulary, line {number}: {len(cells)} cells, but there are {len(columns)} columns")
+            raise UserError(
+                f"vocabulary, line {number}: {len(cells)} cells, but there are {len(columns)} columns"
+            )
         if line.strip():
             rows.append(cells + [""] * (len(columns) - len(cells)))
     return Table(columns, rows)
@@ -129,7 +137,9 @@ class VocabularyDraft:
             if not journal.position:
                 text, sha256 = read_saved(self._project.vocabulary)
                 if sha256 != base:
-                    raise UserError("someone else saved other words meanwhile; they are shown now, change them again")
+                    raise UserError(
+                        "someone else saved other words meanwhile; they are shown now, change them again"
+                    )
                 write_text(self._base, text)
                 journal.begin(sha256, [])
             self._tables.last = {}  # if the change cannot be kept, the table is read again
@@ -144,12 +154,10 @@ class VocabularyDraft:
 
     def save(self, base: str | None) -> dict[str, object]:
         """Write the vocabulary to its file, which ends the way back; a ConflictError has both versions."""
-
-        def write() -> None:
-            sha256 = save(self._project, self._project.vocabulary, self.table().text(), base)
-            self._journal.begin(sha256, [])
-
-        return self._after(write)
+        project = self._project
+        return self._after(
+            lambda: self._journal.begin(save(project, project.vocabulary, self.table().text(), base), [])
+        )
 
     def take_theirs(self) -> dict[str, object]:
         """Drop this browser's changes and take what the file holds."""
@@ -210,12 +218,7 @@ def _test(table: Table, part: str) -> Callable[[list[str]], bool]:
 
 
 def _cell(value: object) -> str:
+    # A tab ends a cell, and each of the others is the end of a line to some program.
     if not isinstance(value, str) or any(sign in value for sign in "\t\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"):
         raise UserError(f"a cell is a text of one line without tabs; found {str(value)[:80]!r}")
-    return value
-
-
-def _list(value: object) -> list[object]:
-    if not isinstance(value, list) or not value:
-        raise UserError("no words are given")
     return value

@@ -31,9 +31,11 @@ _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _TRUTH = {"True": True, "False": False, "true": True, "false": False}
 _OTHER_FORMS = {
-    b"PK\x03\x04": "a zip archive (.zip) or a workbook (.xlsx)", b"PAR1": "Parquet (.parquet)",
-    b"\x1f\x8b": "gzip data (.gz) in gzip data", b"\xfd7zXZ\0": "xz data, which is not read,",
-}  # fmt: skip
+    b"PK\x03\x04": "a zip archive (.zip) or a workbook (.xlsx)",
+    b"PAR1": "Parquet (.parquet)",
+    b"\x1f\x8b": "gzip data (.gz) in gzip data",
+    b"\xfd7zXZ\0": "xz data, which is not read,",
+}
 _TABLES = (".csv", ".tsv", ".txt", ".xlsx")  # their fields are text at first
 _DEEPEST = 3  # arrays within arrays, of which each value becomes a column
 _BATCH = 1024  # rows of Parquet that are unpacked at a time
@@ -91,11 +93,19 @@ def read_rows(files: Sequence[SourceFile], form: TableForm, text: Container[str]
         rows += found
         if file.suffix in _TABLES:
             of_tables += found
-    _set_types(of_tables, text)
+    # The fields of tables are text until all of a column are known; a name may be in several files.
+    names = dict.fromkeys(name for row in of_tables for name in row.record)
+    kinds = {name: _kind({str(row.record.get(name, "")) for row in of_tables}, name in text) for name in names}
+    changed = {name: kind for name, kind in kinds.items() if kind is not str}
+    for row in of_tables:
+        for name, kind in changed.items():
+            if name in row.record:
+                row.record[name] = kind(str(row.record[name]))
     return rows
 
 
 def _records(file: SourceFile, form: TableForm) -> list[tuple[str, Record]]:
+    """Read the records of a file with their places, by the form that its name says."""
     if file.suffix == ".xlsx":
         sheets = read_sheets(file)
         if not sheets:
@@ -128,7 +138,9 @@ def decode(data: bytes, place: str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise UserError(f"{place}:{line}: not UTF-8 ({error.reason} at byte {error.start} of the file)") from error
+        raise UserError(
+            f"{place}:{line}: not UTF-8 ({error.reason} at byte {error.start} of the file)"
+        ) from error
 
 
 def _json(content: bytes, text: str, name: str) -> Iterator[tuple[str, Record]]:
@@ -162,6 +174,7 @@ def _json(content: bytes, text: str, name: str) -> Iterator[tuple[str, Record]]:
 
 
 def _flattened(values: list[object], before: str = "", depth: int = 1) -> Iterator[tuple[str, object]]:
+    """Yield the values of arrays in one another by their places, as ``0.1``."""
     for place, value in enumerate(values):
         if isinstance(value, list) and depth < _DEEPEST:
             yield from _flattened(value, f"{before}{place}.", depth + 1)
@@ -170,6 +183,7 @@ def _flattened(values: list[object], before: str = "", depth: int = 1) -> Iterat
 
 
 def _parquet(content: bytes, file: SourceFile) -> Iterator[tuple[str, Record]]:
+    """Yield the rows of a Parquet file; values that JSON does not have, such as dates, become text."""
     from pyarrow import ArrowException, BufferReader, parquet
 
     try:
@@ -185,18 +199,8 @@ def _parquet(content: bytes, file: SourceFile) -> Iterator[tuple[str, Record]]:
         raise UserError(f"{file.place}: not a parquet file ({str(error).splitlines()[0]})") from error
 
 
-def _set_types(rows: list[Row], text: Container[str]) -> None:
-    """Convert columns of tables, which are text, if all their fields are numbers or truth values."""
-    columns = dict.fromkeys(name for row in rows for name in row.record)
-    kinds = {name: _kind({str(row.record.get(name, "")) for row in rows}, name in text) for name in columns}
-    changed = {name: kind for name, kind in kinds.items() if kind is not str}
-    for row in rows:
-        for name, kind in changed.items():
-            if name in row.record:
-                row.record[name] = kind(str(row.record[name]))
-
-
 def _kind(values: set[str], text: bool) -> Callable[[str], object]:
+    """Choose what makes a value of each field of a column, ``str`` where it stays text."""
     present = {value for value in values if value}
     if text or not present:
         return str

@@ -5,7 +5,7 @@ Patterns of a card stand for files below the card's own folder only (``refuse_ou
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
@@ -81,28 +81,28 @@ def as_text(path: Path | str) -> str:
 def source_files(paths: Sequence[Path], unpacked: int = UNPACKED) -> list[SourceFile]:
     """Return files, and of archives the members of known forms by name; together they may hold ``unpacked`` bytes."""
     budget = Budget(unpacked)
-    return [file for path in paths for file in _files(path, budget)]
-
-
-def _files(path: Path, budget: Budget) -> list[SourceFile]:
-    kind, place = form_of(path), as_text(path)
-    if kind not in _ARCHIVES:
-        return [_file(place, as_text(path.name), as_text(path.parent.name), partial(read_file, path, place), budget)]
-    unpack = zip_members if kind == ".zip" else tar_members
+    files = []
 
     def is_member(name: str) -> bool:
         return may_hold_pairs(name) and form_of(Path(name)) in KNOWN_SUFFIXES
 
-    held = {PurePosixPath(name): data for name, data in unpack(path, place, is_member, budget).items()}
-    files = []
-    for member in sorted(held, key=str):
-        inside = f"{place}/{member}"
-        read = partial(refuse_pointer, held[member], inside)
-        files.append(_file(inside, member.name, member.parent.name, read, budget))
+    for path in paths:
+        kind, place = form_of(path), as_text(path)
+        if kind not in _ARCHIVES:
+            read = partial(read_file, path, place)
+            files.append(_file(place, as_text(path.name), as_text(path.parent.name), read, budget))
+            continue
+        unpack = zip_members if kind == ".zip" else tar_members
+        held = {PurePosixPath(name): data for name, data in unpack(path, place, is_member, budget).items()}
+        for member in sorted(held, key=str):
+            inside = f"{place}/{member}"
+            pointer = partial(refuse_pointer, held[member], inside)
+            files.append(_file(inside, member.name, member.parent.name, pointer, budget))
     return files
 
 
 def _file(place: str, name: str, folder: str, read: Callable[[], bytes], budget: Budget) -> SourceFile:
+    """Describe a file whose bytes ``read`` gives; they are uncompressed where its name or its first bytes say so."""
     compression = _compression(name.lower())
     plain = Path(name[: len(name) - len(compression)])
 
@@ -141,16 +141,21 @@ def matching_files(folder: Path, pattern: str) -> list[Path]:
 
     Hidden files and those whose names say that they hold no pairs are left out, unless the pattern names them.
     """
-    pattern = os.fsdecode(pattern.encode("utf-8", "surrogateescape"))  # as the file system's encoding has its names
+    # As the file system's encoding has its names.
+    pattern = os.fsdecode(pattern.encode("utf-8", "surrogateescape"))
     if Path(pattern).is_absolute() or not _MAGIC.search(pattern):
         path = folder / pattern
         return list(_inside(path)) if path.is_dir() else [path] * (path.is_file() and form_of(path) is not None)
     named = [part for part in PurePosixPath(pattern).parts if part.startswith(".")]  # hidden files that are meant
     files: list[Path] = []
+    # Several ** in a row find the same files as one, in far more time.
     for path in sorted(folder.glob(re.sub(r"(\*\*/)+", "**/", pattern))):
         hidden = filter(is_hidden, path.relative_to(folder).parts)
         if all(any(fnmatchcase(part, one) for one in named) for part in hidden):
-            files += _listed(path)
+            if path.is_dir():
+                files += _inside(path)
+            elif path.is_file() and may_hold_pairs(path.name.lstrip(".")):
+                files.append(path)
     return list(dict.fromkeys(files))
 
 
@@ -167,16 +172,11 @@ def refuse_outside(files: Sequence[Path], folders: Sequence[Path], card: Path) -
             )
 
 
-def _listed(path: Path) -> Iterator[Path]:
-    if path.is_dir():
-        yield from _inside(path)
-    elif path.is_file() and may_hold_pairs(path.name.lstrip(".")):
-        yield path
-
-
 def _inside(folder: Path) -> list[Path]:
     """Return the files below a folder that may hold pairs, without cards, by form and then by path."""
     files = [
-        file for file in sorted(folder.rglob("*")) if may_hold_pairs(str(file.relative_to(folder))) and file.is_file()
+        file
+        for file in sorted(folder.rglob("*"))
+        if may_hold_pairs(str(file.relative_to(folder))) and file.is_file()
     ]
     return sorted(files, key=lambda file: FORMS.index(form_of(file) or ""))

@@ -18,7 +18,7 @@ from ucurve.progress import log_line
 Quotes = Literal["csv", "text"]
 Record = dict[str, object]
 MOST_COLUMNS = 10_000
-_QUOTED = ",;"  # between fields of these tables, quotation marks are CSV's; in others they are text unless all quote
+_QUOTED = ",;"  # with these between fields, quotation marks are CSV's; with others they are text unless all quote
 _DELIMITERS = {".csv": ",;\t|", ".tsv": "\t", ".txt": "\t"}
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _WHAT_TO_DO = "Where quotation marks are text, say `quotes: text` in the card (custom.quotes=text)"
@@ -37,7 +37,11 @@ class TableForm:
 def table_records(content: str, name: str, suffix: str, form: TableForm) -> list[tuple[str, Record]]:
     """Read the rows of a table as records with their places; ``suffix`` says what may be between fields."""
     lines = _LINE_END.split(content)
-    delimiter = form.delimiter or _find_delimiter(lines, suffix)
+    delimiter = form.delimiter
+    if delimiter is None:
+        # The header has most of it, outside of quotation marks; the first one counts where it has none.
+        header = re.sub(r'"[^"]*"', "", next(filter(None, lines), ""))
+        delimiter = max(_DELIMITERS.get(suffix, ","), key=header.count)
     quoted = _are_quoted(lines, name, delimiter, form)
     plain = ((f"{name}:{number}", line.split(delimiter)) for number, line in enumerate(lines, start=1))
     rows = list(without_blank(_quoted_fields(lines, name, delimiter) if quoted else plain))
@@ -46,7 +50,9 @@ def table_records(content: str, name: str, suffix: str, form: TableForm) -> list
     blank = re.compile(r'\s*|"\s*"' if quoted else r"\s*")
     filled = sum(not all(map(blank.fullmatch, line.split(delimiter))) for line in lines if line.strip())
     if headers not in (0, 1) or len(rows) != filled:
-        raise UserError(f"{name}: {filled} lines that are not blank became {len(rows)} rows; each line must be a row")
+        raise UserError(
+            f"{name}: {filled} lines that are not blank became {len(rows)} rows; each line must be a row"
+        )
     return records
 
 
@@ -68,7 +74,9 @@ def name_fields(rows: Sequence[tuple[str, list[str]]], form: TableForm | None) -
         return []
     place, first = rows[0]
     given, unless = (None, None) if form is None else (form.header, form.header_unless)
-    has_header = given is None or (unless is not None and not any(search(unless, field, place) for field in first))
+    has_header = given is None or (
+        unless is not None and not any(search(unless, field, place) for field in first)
+    )
     names = [field.strip() for field in first] if given is None or has_header else given[: len(first)]
     header = check_columns(names, place)
     records: list[tuple[str, Record]] = []
@@ -95,13 +103,6 @@ def too_many_columns(number: int, place: str) -> UserError:
     return UserError(f"{place}: {number:,} columns; at most {MOST_COLUMNS:,} are read")
 
 
-def _find_delimiter(lines: Sequence[str], suffix: str) -> str:
-    header = re.sub(r'"[^"]*"', "", next(filter(None, lines), ""))
-    allowed = _DELIMITERS.get(suffix, ",")
-    found = max(allowed, key=header.count)
-    return found if header.count(found) else allowed[0]
-
-
 def _quoted_fields(lines: Sequence[str], name: str, delimiter: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the places and fields of the rows of a table with quotation marks as in CSV."""
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -115,7 +116,9 @@ def _quoted_fields(lines: Sequence[str], name: str, delimiter: str) -> Iterator[
         place = f"{name}:{number + 1}"
         if reader.line_num > number + 1 or "unexpected end of data" in str(error):
             raise _open_field(place) from error
-        raise UserError(f"{place}: not a table with {delimiter!r} between fields ({error}). {_WHAT_TO_DO}") from error
+        raise UserError(
+            f"{place}: not a table with {delimiter!r} between fields ({error}). {_WHAT_TO_DO}"
+        ) from error
 
 
 def _open_field(place: str) -> UserError:
@@ -164,7 +167,9 @@ def _line_against_quoting(lines: Sequence[str], delimiter: str, has_header: bool
     whole = re.compile(rf"(?:{field})(?:{re.escape(delimiter)}(?:{field}))*")
     each = re.compile(rf"(?:^|{re.escape(delimiter)})({field})")
     rows = {
-        number: each.findall(line) for number, line in enumerate(lines, 1) if line.strip() and whole.fullmatch(line)
+        number: each.findall(line)
+        for number, line in enumerate(lines, 1)
+        if line.strip() and whole.fullmatch(line)
     }
     width = len(next(iter(rows.values()), ()))
     for number, line in enumerate(lines, start=1):

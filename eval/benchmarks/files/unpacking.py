@@ -60,7 +60,9 @@ def read_file(path: Path, place: str, size: int = -1) -> bytes:
 def refuse_pointer(data: bytes, place: str) -> bytes:
     """Return the bytes of a file, unless they are a pointer that Git LFS left in its place."""
     if data.startswith(_LFS):
-        raise UserError(f"{place}: a Git LFS pointer and not the file itself; run `git lfs pull` where it was cloned")
+        raise UserError(
+            f"{place}: a Git LFS pointer and not the file itself; run `git lfs pull` where it was cloned"
+        )
     return data
 
 
@@ -73,6 +75,7 @@ def decompress(data: bytes, codec: str, place: str, budget: Budget) -> bytes:
     """Return data without its compression."""
     import pyarrow as pa
 
+    # A chunk at a time, since a small file may unpack to any size.
     content = bytearray()
     try:
         with pa.CompressedInputStream(pa.BufferReader(data), codec) as stream:
@@ -89,27 +92,25 @@ def zip_members(path: Path, place: str, wanted: Callable[[str], bool], budget: B
     read_file(path, place, len(_LFS))  # a pointer is no archive
     try:
         with zipfile.ZipFile(path) as archive:
-            files = {
-                _zip_name(info): info
-                for info in archive.infolist()
-                if not info.is_dir() and not stat.S_ISLNK(info.external_attr >> 16)
-            }
+            files = {}
+            for info in archive.infolist():
+                if not info.is_dir() and not stat.S_ISLNK(info.external_attr >> 16):
+                    name = info.filename
+                    if not info.flag_bits & _UTF8_NAME:  # zipfile takes it for the code page of DOS
+                        name = name.encode("cp437").decode("utf-8", "backslashreplace")
+                    files[name] = info
             return {
                 name: _read_zipped(archive, info, f"{place}/{name}", budget)
                 for name, info in files.items()
                 if wanted(name)
             }
-    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:  # ValueError: a name, its encoding
+    # ValueError is that of a name and its encoding
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
         raise UserError(f"{place}: not a zip file ({error})") from error
 
 
-def _zip_name(info: zipfile.ZipInfo) -> str:
-    if info.flag_bits & _UTF8_NAME:
-        return info.filename
-    return info.filename.encode("cp437").decode("utf-8", "backslashreplace")
-
-
 def _read_zipped(archive: zipfile.ZipFile, info: zipfile.ZipInfo, place: str, budget: Budget) -> bytes:
+    """Unpack one file of a zip; an error says why it cannot be, and what to do."""
     if info.flag_bits & _ENCRYPTED:
         raise UserError(f"{place}: locked with a password; unpack the archive with it")
     budget.take(info.file_size, place)  # no more is read, whatever the compressed data would give
@@ -126,6 +127,7 @@ def tar_members(path: Path, place: str, wanted: Callable[[str], bool], budget: B
     read_file(path, place, len(_LFS))  # a pointer is no archive
     held: dict[str, bytes] = {}
     try:
+        # As a stream from front to back, since what is unpacked is not kept.
         with (
             _Counted(path, place, budget) as content,
             tarfile.open(
@@ -133,26 +135,21 @@ def tar_members(path: Path, place: str, wanted: Callable[[str], bool], budget: B
             ) as archive,
         ):
             for member in archive:
+                # The holes of a sparse file are not in the archive, but in what is made of it.
                 budget.take(_BLOCK + (member.size if member.issparse() else 0), place)
-                held.update(_file_in_tar(archive, member, held, wanted))
+                name, target = (
+                    text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+                    for text in (member.name, member.linkname)
+                )
+                if not wanted(name):
+                    continue
+                if member.islnk() and target in held:  # a second name of a file before it, without its content
+                    held[name] = held[target]
+                elif member.isreg() and (data := archive.extractfile(member)) is not None:
+                    held[name] = data.read()
     except (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
         raise UserError(f"{place}: not a tar archive ({error})") from error
     return held
-
-
-def _file_in_tar(
-    archive: tarfile.TarFile, member: tarfile.TarInfo, held: dict[str, bytes], wanted: Callable[[str], bool]
-) -> dict[str, bytes]:
-    name, target = (
-        text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-        for text in (member.name, member.linkname)
-    )
-    if not wanted(name):
-        return {}
-    if member.islnk() and target in held:
-        return {name: held[target]}
-    content = archive.extractfile(member) if member.isreg() else None
-    return {} if content is None else {name: content.read()}
 
 
 class _Counted(io.RawIOBase):

@@ -86,11 +86,14 @@ def may_be_missing(source: Column) -> bool:
 
 def text_columns(columns: Columns) -> set[str]:
     """Return the published columns that stay text although they may look like numbers."""
-    texts = {name: source for name, source in columns.items() if name in (*_SENTENCES, *_KINDS, *CONTEXTS, *_REGIONS)}
+    texts = {
+        name: source for name, source in columns.items() if name in (*_SENTENCES, *_KINDS, *CONTEXTS, *_REGIONS)
+    }
     return {GOOD, BAD, *_KINDS, *used_columns(texts)}
 
 
 def _names(source: Column) -> Sequence[str]:
+    """Return the columns that a column is made of."""
     if isinstance(source, Derived):
         return source.first_of or (_names(source.of) if source.of is not None else ())
     if isinstance(source, tuple):
@@ -112,7 +115,7 @@ def make_shape(columns: Columns, omit: Sequence[str] = ()) -> Shape:
     paradigm_of, phenomenon_of = (_published_text(columns.get(name, name), extra) for name in _KINDS)
     good_of, *bad_of = (_published_text(source, extra) for source in (good, *candidates))
 
-    @cache
+    @cache  # of as many names as the files have columns
     def leaves(name: str) -> bool:
         return name in consumed or any(fnmatchcase(name, pattern) for pattern in omit)
 
@@ -126,7 +129,9 @@ def make_shape(columns: Columns, omit: Sequence[str] = ()) -> Shape:
         kept = mark_published({name: value for name, value in record.items() if not leaves(name)}, others)
         rest = named(kept | made if made else kept, paradigm, phenomenon)
         rest["good"] = good_of(row) or _sentence(good, row)
-        bads = [read(row) or _sentence(candidate, row) for candidate, read in zip(candidates, bad_of, strict=True)]
+        bads = [
+            read(row) or _sentence(candidate, row) for candidate, read in zip(candidates, bad_of, strict=True)
+        ]
         pairs = [rest | {"bad": each} for each in bads[1:]]
         rest["bad"] = bads[0]
         pairs.insert(0, rest)
@@ -170,6 +175,7 @@ def _kind(name: str, columns: Columns, row: _Row, default: str) -> str:
 
 
 def _text(source: Column, row: _Row) -> str:
+    """Return the value of a column, which must be text."""
     value = _value(source, row)
     if isinstance(value, str):
         return value
@@ -185,6 +191,7 @@ def _sentence(source: Column, row: _Row) -> str:
 
 
 def _value(source: Column, row: _Row) -> object:
+    """Return the value that a column has in a row, as the card says how it is made."""
     if isinstance(source, str):
         if "{" in source:
             return _NAME.sub(lambda found: written(_look_up(found.group(1), row)), source)
@@ -207,6 +214,7 @@ def _look_up(name: str, row: _Row) -> object:
 
 
 def _check(pair: Record, made: Record, place: str) -> None:
+    """Check that sentences go on from their conditions, and write their regions as characters from and to."""
     for member in _SENTENCES:
         for name in ("condition", f"condition_{member}"):
             if name not in made:
@@ -227,6 +235,8 @@ def find_region(text: str, region: object, place: str) -> str:
         if times == 1:
             return f"{first}:{first + len(region)}"
         if times > 1:
-            raise UserError(f"{place}: the region {region!r} occurs {times} times in {text!r}; give FROM:TO instead")
+            raise UserError(
+                f"{place}: the region {region!r} occurs {times} times in {text!r}; give FROM:TO instead"
+            )
     parse_region(text, region, place)
     return str(region)

@@ -49,6 +49,7 @@ def pair_sentences(rows: list[Row], layout: SentenceRows) -> list[Row]:
 
     A column in which the members differ becomes ``<name>_good`` and ``<name>_bad``.
     """
+    # File by file, since the sentences of a pair that follow each other are of one file.
     files = itertools.groupby(rows, lambda row: row.place.rpartition(":")[0])
     groups = (group for _, of_file in files for group in _groups(list(of_file), layout))
     return [pair for number, group in enumerate(groups) for pair in _pairs(group, layout, str(number))]
@@ -89,6 +90,7 @@ def _label(row: Row, column: str, allowed: tuple[str, ...]) -> str:
 
 
 def _pairs(group: list[tuple[Row, bool]], layout: SentenceRows, name: str) -> Iterator[Row]:
+    """Yield the pairs of an item: its grammatical sentence with each of the others, which are one set if several."""
     good = [row for row, is_good in group if is_good]
     bad = [row for row, is_good in group if not is_good]
     if len(good) > 1 and bad:
@@ -102,6 +104,7 @@ def _pairs(group: list[tuple[Row, bool]], layout: SentenceRows, name: str) -> It
 
 
 def _joined(good: Row, bad: Row, layout: SentenceRows) -> Record:
+    """Join the rows of two sentences; a column that is the same in both stays as it is."""
     names = [_sentence_column(row, layout.sentence) for row in (good, bad)]
     label = good.record.get(layout.differ) if layout.differ is not None else None
     if label is not None and bad.record.get(str(layout.differ)) == label:
@@ -119,8 +122,9 @@ def _joined(good: Row, bad: Row, layout: SentenceRows) -> Record:
 
 
 def _sentence_column(row: Row, sentence: str | LastMatching) -> str:
+    """Return the column of a row's sentence: the one that is named, or the last whose field the expression matches."""
     if isinstance(sentence, str):
-        row.value(sentence)
+        row.value(sentence)  # which says if it is not there
         return sentence
     fields = row.record.items()
     found = [name for name, value in fields if search(sentence.last_matching, written(value), row.place)]

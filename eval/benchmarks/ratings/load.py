@@ -33,11 +33,32 @@ _Rated = tuple[str, str, float]  # sentence, person and value
 def read_survey(files: Sequence[Path], sentences: Path, group: Sequence[str]) -> Iterator[tuple[str, str, float]]:
     """Yield sentence, person (file and row) and value of a survey (``eval.benchmarks.ratings.section.Survey``)."""
     texts = _read_sentences(sentences, group)
-    for file in files:
-        yield from _read_answers(file, _sheets(file)[0], texts, sentences)
+    for path in files:
+        sheet = _sheets(path)[0]
+        if len(sheet) < 2:
+            raise UserError(f"{path}: ratings: a header, a row of groups and a row for each person are expected")
+        groups = [str(name) for name in sheet[1]]
+        for name in dict.fromkeys(groups):
+            if groups.count(name) != len(texts.get(name, ())):
+                held = f"{len(texts.get(name, ()))} sentences in {sentences}"
+                raise UserError(
+                    f"{path}:2: ratings: {groups.count(name)} columns of the group {name!r}, and {held}"
+                )
+        waiting = {name: iter(texts[name]) for name in set(groups)}
+        asked = [next(waiting[name]) for name in groups]
+        for number, row in enumerate(sheet[2:], start=3):
+            for sentence, value in zip(asked, row, strict=False):
+                if value is None:
+                    continue
+                if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+                    raise UserError(
+                        f"{path}:{number}: {value!r} is not a rating; a number is expected, or nothing"
+                    )
+                yield sentence, f"{path.stem} {number}", float(value)
 
 
 def _read_sentences(path: Path, group: Sequence[str]) -> dict[str, list[str]]:
+    """Read the sentences of a survey by the names of their groups, in the order in which people are asked."""
     found: dict[str, list[str]] = defaultdict(list)
     for sheet in _sheets(path):
         header = [str(value) for value in sheet[0]]
@@ -51,28 +72,8 @@ def _read_sentences(path: Path, group: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
-def _read_answers(
-    path: Path, sheet: Sheet, texts: dict[str, list[str]], source: Path
-) -> Iterator[tuple[str, str, float]]:
-    if len(sheet) < 2:
-        raise UserError(f"{path}: ratings: a header, a row of groups and a row for each person are expected")
-    groups = [str(name) for name in sheet[1]]
-    for name in dict.fromkeys(groups):
-        if groups.count(name) != len(texts.get(name, ())):
-            held = f"{len(texts.get(name, ()))} sentences in {source}"
-            raise UserError(f"{path}:2: ratings: {groups.count(name)} columns of the group {name!r}, and {held}")
-    waiting = {name: iter(texts[name]) for name in set(groups)}
-    sentences = [next(waiting[name]) for name in groups]
-    for number, row in enumerate(sheet[2:], start=3):
-        for sentence, value in zip(sentences, row, strict=False):
-            if value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-                raise UserError(f"{path}:{number}: {value!r} is not a rating; a number is expected, or nothing")
-            yield sentence, f"{path.stem} {number}", float(value)
-
-
 def _sheets(path: Path) -> list[Sheet]:
+    """Return the sheets of a workbook that have rows."""
     [file] = source_files([path])
     return [rows for rows in read_sheets(file) if rows]
 
@@ -90,12 +91,16 @@ def load_ratings(
     if ratings is None or not files:
         return None
     if ratings.survey is not None and card.place is None and find_spec("openpyxl") is None:
-        log_line(f"{card.name}: the judgments of people are xlsx files, which need the extra xlsx; they are left out")
+        log_line(
+            f"{card.name}: the judgments of people are xlsx files, which need the extra xlsx; they are left out"
+        )
         return None
     if ratings.survey is not None:
-        sentences = _find(card, root, ratings.survey.sentences)
+        sentences = replace(card, files=ratings.survey.sentences).matching(root)
         if not sentences:
-            raise UserError(f"{files[0]}: ratings: no {' or '.join(ratings.survey.sentences)} in {card.home(root)}")
+            raise UserError(
+                f"{files[0]}: ratings: no {' or '.join(ratings.survey.sentences)} in {card.home(root)}"
+            )
         return _match_sentences(read_survey(files, sentences[0], ratings.survey.group), pairs, card.name)
     form = TableForm(card.delimiter, quotes=card.quotes)
     rows = read_rows(source_files(files, unpacked), form, _sentence_columns(card))
@@ -113,17 +118,14 @@ def rating_files(card: Benchmark, root: Path | None) -> list[Path]:
     if card.ratings is None or folder is None:
         return []
     patterns = card.ratings.files or card.files
-    files = _find(card, root, patterns)
+    files = replace(card, files=patterns).matching(root)  # where the files of the pairs are looked for
     if not files and card.place is not None:
         raise UserError(f"{card.place}: ratings.files: no {' or '.join(patterns)} in {folder}")
     return files
 
 
-def _find(card: Benchmark, root: Path | None, patterns: tuple[str, ...]) -> list[Path]:
-    return replace(card, files=patterns).matching(root)
-
-
 def _sentence_columns(card: Benchmark) -> set[str]:
+    """Return the columns of sentences, which stay text as they do in the pairs."""
     given = card.ratings
     assert given is not None
     if given.choices is not None:
@@ -133,6 +135,7 @@ def _sentence_columns(card: Benchmark) -> set[str]:
 
 
 def _of_raters(rows: Sequence[Row], form: Raters) -> Iterator[_Rated]:
+    """Yield the ratings of rows with a column for each person."""
     for row in rows:
         sentence = _text(row, form.sentence)
         for person in _people(row, form.people):
@@ -142,6 +145,7 @@ def _of_raters(rows: Sequence[Row], form: Raters) -> Iterator[_Rated]:
 
 
 def _of_judgments(rows: Sequence[Row], form: Judgments) -> Iterator[_Rated]:
+    """Yield the ratings of rows with one rating each."""
     for row in rows:
         value = written(_look_up(row, form.value))
         if value.strip():
@@ -150,6 +154,7 @@ def _of_judgments(rows: Sequence[Row], form: Judgments) -> Iterator[_Rated]:
 
 
 def _match_sentences(rated: Iterable[_Rated], pairs: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Give each rating to the pairs that its sentence is a member of: ``RATING_COLUMNS``."""
     places = pd.concat([
         pd.DataFrame({"sentence": pairs[side].str.strip(), "pair": pairs["pair"], "side": side})
         for side in ("good", "bad")
@@ -169,6 +174,7 @@ def _match_sentences(rated: Iterable[_Rated], pairs: pd.DataFrame, name: str) ->
 
 
 def _match_choices(rows: Sequence[Row], form: Choices, pairs: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Give each choice to the pair of its two sentences, in whatever order they were shown: ``CHOICE_COLUMNS``."""
     waiting: dict[frozenset[str], list[tuple[int, str]]] = defaultdict(list)
     for pair, good, bad in zip(pairs["pair"], pairs["good"].str.strip(), pairs["bad"].str.strip(), strict=True):
         if good != bad:  # else no choice is right or wrong
@@ -212,6 +218,7 @@ def _chosen(row: Row, person: str, form: Choices) -> int | None:
 
 
 def _people(row: Row, patterns: Sequence[str]) -> list[str]:
+    """Return the columns of the persons, at least one."""
     found = [name for name in row.record if any(fnmatchcase(name, pattern) for pattern in patterns)]
     if not found:
         held = ", ".join(row.record)

@@ -63,7 +63,9 @@ def bow_tokens(tokenizer: PreTrainedTokenizerBase) -> Flags:
     pieces = _pieces(tokenizer)
     marks = tuple(mark for mark in WORD_MARKS if _is_mark(tokenizer, mark, pieces))
     if not marks:
-        raise UserError(f"{tokenizer.name_or_path}: the correction for the ends of words does not fit: {_why(pieces)}")
+        raise UserError(
+            f"{tokenizer.name_or_path}: the correction for the ends of words does not fit: {_why(pieces)}"
+        )
     mask = np.zeros(max(pieces) + 1, dtype=bool)
     special = set(tokenizer.all_special_ids)
     mask[[place for place, piece in pieces.items() if piece.startswith(marks) and place not in special]] = True
@@ -85,6 +87,7 @@ def _is_mark(tokenizer: PreTrainedTokenizerBase, mark: str, pieces: dict[int, st
 
 
 def _why(pieces: dict[int, str]) -> str:
+    """Say why no token of a vocabulary bears the mark of a word's beginning."""
     if any(piece.startswith("##") for piece in pieces.values()):
         return "its tokens mark what goes on with a word ('##'), not what begins one"
     if any(piece.endswith("</w>") for piece in pieces.values()):
@@ -119,7 +122,9 @@ def check_words(
         )
     if start is None and (spans[:, 0] == 0).any():
         text = sentences.texts[int(spans[:, 0].argmin())]
-        raise UserError(f"the first word of {text!r} has no probability without a start token; bos=auto gives it one")
+        raise UserError(
+            f"the first word of {text!r} has no probability without a start token; bos=auto gives it one"
+        )
     needed = spans[:, 1] + (start is not None)
     if context is not None and needed.max() > context:
         text = sentences.texts[int(needed.argmax())]
@@ -215,7 +220,9 @@ def bow_correction(
     borders, others = np.flatnonzero(marks.borders), np.flatnonzero(~marks.begins)
     batch_tokens = min(batch_tokens, rows_of_logits(model))
     for batch in own_batches(list(length_batches(spans[:, 1] + len(prefix), batch_tokens))):
-        inputs = np.stack([np.concatenate([prefix, ids[place][: spans[place, 1]]]).astype(np.int64) for place in batch])
+        inputs = np.stack(
+            [np.concatenate([prefix, ids[place][: spans[place, 1]]]).astype(np.int64) for place in batch]
+        )
         logits = compute_logits(model, torch.from_numpy(inputs).to(model.device))
         before = logits[torch.arange(len(batch)), torch.from_numpy(spans[batch, 0] + len(prefix) - 1)]
         bare = (spans[batch, 0] == 0) & ~marks.begins[[ids[place][0] for place in batch]]

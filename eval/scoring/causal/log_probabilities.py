@@ -75,6 +75,7 @@ def _by_length(
     batch_tokens: int,
     advance: Advance | None,
 ) -> Scores:
+    """Score sentences one by one, those of equal length in one batch, so that nothing is padded."""
     scores = np.full(len(sentences.tokens), np.nan)
 
     def score(batch: Ids) -> int:

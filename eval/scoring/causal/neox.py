@@ -119,7 +119,8 @@ class TreeNeoX:
 
     def __init__(self, model: PreTrainedModel) -> None:
         body, config = cast("GPTNeoXModel", model.base_model), model.config
-        self._heads, self._width, self._epsilon = config.num_attention_heads, config.hidden_size, config.layer_norm_eps
+        self._heads, self._width = config.num_attention_heads, config.hidden_size
+        self._epsilon = config.layer_norm_eps
         layers = [cast("GPTNeoXLayer", layer) for layer in body.layers]
         self._rotated: int = layers[0].attention.rotary_ndims
         self._frequencies = body.rotary_emb.inv_freq
@@ -140,16 +141,8 @@ class TreeNeoX:
             self._of_thread.workspace = _Workspace()
         workspace = self._of_thread.workspace
         attention = _Attention(trees, workspace, (self._heads, self._width // self._heads), self._frequencies)
-        hidden = self._after_first(torch.from_numpy(trees.tokens), attention, workspace)
-        for layer in self._layers[1:]:
-            units = self._enter(layer, hidden, attention.read, workspace)
-            hidden += layer.bias
-            hidden.addmm_(units, layer.outer).addmm_(attention(), layer.attended)
-        normal: torch.Tensor = self._final_norm(hidden)
-        return normal
-
-    def _after_first(self, tokens: torch.Tensor, attention: "_Attention", workspace: _Workspace) -> torch.Tensor:
-        """Compute hidden states after the first layer, float32[nodes, D]; what precedes a token enters by attention."""
+        tokens = torch.from_numpy(trees.tokens)
+        # Of the first layer, only what precedes a token enters here, by attention.
         if self._kept is None:
             distinct, places = torch.unique(tokens, return_inverse=True)
             own, read = self._alone(distinct, workspace)
@@ -158,7 +151,13 @@ class TreeNeoX:
             places = torch.searchsorted(distinct, tokens)
         torch.index_select(read, 0, places, out=attention.read)
         hidden = torch.index_select(own, 0, places, out=workspace.buffer("hidden", len(places), self._width))
-        return torch.addmm(hidden, attention(), self._layers[0].attended, out=hidden)
+        hidden.addmm_(attention(), self._layers[0].attended)
+        for layer in self._layers[1:]:
+            units = self._enter(layer, hidden, attention.read, workspace)
+            hidden += layer.bias
+            hidden.addmm_(units, layer.outer).addmm_(attention(), layer.attended)
+        normal: torch.Tensor = self._final_norm(hidden)
+        return normal
 
     def _alone(self, tokens: torch.Tensor, workspace: _Workspace) -> tuple[torch.Tensor, torch.Tensor]:
         """Compute the first layer of tokens that attend to nothing: [tokens, D], and queries, keys and values."""
@@ -167,7 +166,9 @@ class TreeNeoX:
         units = self._enter(layer, own, read, workspace)
         return own.add_(layer.bias).addmm_(units, layer.outer), read
 
-    def _enter(self, layer: _Layer, hidden: torch.Tensor, read: torch.Tensor, workspace: _Workspace) -> torch.Tensor:
+    def _enter(
+        self, layer: _Layer, hidden: torch.Tensor, read: torch.Tensor, workspace: _Workspace
+    ) -> torch.Tensor:
         """Write queries, keys and values to ``read``, and return activated inner units, float32[tokens, I]."""
         normal = layer_norm(hidden, (self._width,), eps=self._epsilon)
         layer.read(normal, out=read)
@@ -176,6 +177,7 @@ class TreeNeoX:
         return activated
 
     def _folded(self, layer: "GPTNeoXLayer") -> _Layer:
+        """Fold the factors of both layer norms into the weights that read them."""
         weight, bias = _after_norm(layer.input_layernorm, layer.attention.query_key_value)
         inner_weight, inner_bias = _after_norm(layer.post_attention_layernorm, layer.mlp.dense_h_to_4h)
         attended, outer = layer.attention.dense, layer.mlp.dense_4h_to_h
@@ -217,7 +219,9 @@ class _Attention:
     ``frequencies``, float32[rotated / 2], those of the rotary embedding.
     """
 
-    def __init__(self, trees: Trees, workspace: _Workspace, heads: tuple[int, int], frequencies: torch.Tensor) -> None:
+    def __init__(
+        self, trees: Trees, workspace: _Workspace, heads: tuple[int, int], frequencies: torch.Tensor
+    ) -> None:
         self._workspace, self._heads, self._nodes = workspace, heads[0], len(trees.tokens)
         angles = torch.from_numpy(trees.positions)[:, None].float() * frequencies
         self._turns = torch.polar(torch.ones_like(angles), angles)[:, None]  # complex64[nodes, 1, rotated / 2]
@@ -228,9 +232,18 @@ class _Attention:
         node = np.arange(tiles * _TILE)
         ends = np.concatenate([trees.ends, node[self._nodes :] + 1])  # what fills the last tile sees itself
         queries = node.reshape(tiles, _TILE)
-        keys = np.concatenate([_ancestors(trees, queries[:, 0]), queries], axis=1)
+        # The ancestors of the first node of each tile, -1 where it has no more.
+        nodes = queries[:, 0]
+        ancestors = np.full((tiles, int(trees.positions[nodes].max())), -1)
+        for generation in range(ancestors.shape[1]):
+            parents = trees.parents[nodes]
+            ancestors[:, generation] = np.where(parents == nodes, -1, parents)
+            nodes = parents
+        keys = np.concatenate([ancestors, queries], axis=1)
         seen = (
-            (keys[:, None] <= queries[:, :, None]) & (queries[:, :, None] < ends[keys][:, None]) & (keys >= 0)[:, None]
+            (keys[:, None] <= queries[:, :, None])
+            & (queries[:, :, None] < ends[keys][:, None])
+            & (keys >= 0)[:, None]
         )
         self._keys, self._seen = torch.from_numpy(keys).clamp_(min=0), torch.from_numpy(seen).float()
 
@@ -260,17 +273,8 @@ class _Attention:
             return weights
 
         totals = multiply().exp2_().mul_(self._seen).sum(-1, keepdim=True)
-        if not ((totals > _SMALLEST) & (totals < torch.inf)).all():  # out of float32's range: shift by the largest
+        # Out of float32's range: shift by the largest.
+        if not ((totals > _SMALLEST) & (totals < torch.inf)).all():
             multiply().masked_fill_(self._seen == 0, -torch.inf)
             totals = weights.sub_(weights.amax(-1, keepdim=True)).exp2_().sum(-1, keepdim=True)
         return weights, totals
-
-
-def _ancestors(trees: Trees, nodes: Ids) -> Ids:
-    """Return the ancestors of some nodes, int64[nodes, most of one], -1 where a node has no more."""
-    found = np.full((len(nodes), int(trees.positions[nodes].max())), -1)
-    for generation in range(found.shape[1]):
-        parents = trees.parents[nodes]
-        found[:, generation] = np.where(parents == nodes, -1, parents)
-        nodes = parents
-    return found

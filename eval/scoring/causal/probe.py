@@ -47,7 +47,8 @@ def _fault(
     if layer is None:
         return "its logits are not those of a linear layer alone"
     if "position_ids" not in inspect.signature(getattr(model.base_model, "forward", model.base_model)).parameters:
-        return "its architecture takes no positions of tokens"  # and beyond its positions an accelerator would stop
+        # And beyond its positions an accelerator would stop.
+        return "its architecture takes no positions of tokens"
     block = min(block, _WIDEST) if neox.fits(model) else block
     rows = _random_rows(longest, block, int(model.config.get_text_config().vocab_size))
     try:
@@ -62,7 +63,9 @@ def _fault(
         return None if not np.isfinite(plain).any() else "trees of sentences give no numbers"
     if _agree(model, plain, shared):
         return None
-    return f"trees of sentences change its log probabilities by up to {np.abs(shared - plain)[known].max():.1g} nats"
+    return (
+        f"trees of sentences change its log probabilities by up to {np.abs(shared - plain)[known].max():.1g} nats"
+    )
 
 
 def needs_no_mask(model: PreTrainedModel, layer: OutputLayer | None, longest: int, batch_tokens: int) -> bool:
@@ -111,12 +114,16 @@ def _score_by_rows(model: PreTrainedModel, layer: OutputLayer | None, rows: Ids,
     return np.concatenate([score_rows(model, layer, part[:, :-1].copy(), part[:, 1:]) for part in parts])
 
 
-def _score_by_trees(model: PreTrainedModel, layer: OutputLayer, rows: Ids, block: int, batch_tokens: int) -> Scores:
+def _score_by_trees(
+    model: PreTrainedModel, layer: OutputLayer, rows: Ids, block: int, batch_tokens: int
+) -> Scores:
     """Return log probabilities of all tokens but the first ones, float64[sentences, longest - 1]."""
     count, longest = rows.shape
     starts, none = np.arange(count + 1) * longest, np.zeros(0, dtype=np.int64)
     everything = np.ones(rows.size, dtype=bool)
-    sentences = Sentences([""] * count, rows.ravel(), starts, none, none, everything, np.zeros((count, 2), np.int64))
+    sentences = Sentences(
+        [""] * count, rows.ravel(), starts, none, none, everything, np.zeros((count, 2), np.int64)
+    )
     forest = build_prefix_forest(sentences, None, block)
     with alone():
         scores = ForestScorer(model, layer, forest, batch_tokens).token_log_probabilities()

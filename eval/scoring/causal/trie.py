@@ -6,7 +6,7 @@ sentences continue it. Exact up to float32 rounding.
 """
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,7 +51,13 @@ def build_prefix_forest(sentences: Sentences, start: int | None, block: int) -> 
 
     ``block`` is the most contexts of a block (a longer sentence is a block alone).
     """
-    padded, sizes = _sequences(sentences, start)
+    # What is read, as rows padded with -1 at the end, and the number of contexts of each.
+    lengths = sentences.lengths
+    first = int(start is not None)
+    padded = np.full((len(lengths), int(lengths.max()) + first), -1, dtype=np.int32)
+    padded[:, :first] = -1 if start is None else start
+    padded[:, first:][np.arange(padded.shape[1] - first) < lengths[:, None]] = sentences.tokens
+    sizes = lengths + first - 1
     order = np.lexsort(padded.T[::-1])
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
@@ -75,15 +81,6 @@ def build_prefix_forest(sentences: Sentences, start: int | None, block: int) -> 
     parents = node[new].astype(np.int64)
     parts = (tokens, parents, depths, _ends(parents, depths), edges, last, final, steps)
     return PrefixForest(*(part.astype(np.int64, copy=False) for part in parts))
-
-
-def _sequences(sentences: Sentences, start: int | None) -> tuple[Nodes, Ids]:
-    """Lay out what is read as rows padded with -1 at the end; return them and the number of contexts of each."""
-    lengths, first = sentences.lengths, int(start is not None)
-    padded = np.full((len(lengths), int(lengths.max()) + first), -1, dtype=np.int32)
-    padded[:, :first] = -1 if start is None else start
-    padded[:, first:][np.arange(padded.shape[1] - first) < lengths[:, None]] = sentences.tokens
-    return padded, lengths + first - 1
 
 
 def _heads(sizes: Ids, shared: Ids, block: int) -> list[int]:
@@ -133,7 +130,9 @@ def _steps(node: Nodes, sizes: Ids, order: Ids, contexts: int, without_start: bo
 class ForestScorer:
     """Scores the sentences of a forest by a model that reads trees as sentences (``eval.scoring.causal.probe``)."""
 
-    def __init__(self, model: PreTrainedModel, layer: OutputLayer, forest: PrefixForest, batch_tokens: int) -> None:
+    def __init__(
+        self, model: PreTrainedModel, layer: OutputLayer, forest: PrefixForest, batch_tokens: int
+    ) -> None:
         self._model, self._layer, self._forest, self._batch_tokens = model, layer, forest, batch_tokens
         self._body = tree_body(model, forest.tokens)
         self._by_last = np.argsort(forest.last, kind="stable")
@@ -143,25 +142,26 @@ class ForestScorer:
         """Return the log probability of every token of the sentences, NaN for a token without context."""
         forest = self._forest
         steps = np.full(len(forest.tokens) + len(forest.last) + 1, np.nan)
-        for sentences in side_by_side(lambda blocks: self._score(blocks, steps), list(self._batches()), self._model):
+        sizes = np.diff(forest.blocks)
+        # Blocks of like size go together, since a batch is as wide as its largest one; the largest come first.
+        order = np.argsort(-sizes, kind="stable")
+        batches: list[Ids] = []
+        while len(order):
+            rows = max(1, self._batch_tokens // int(sizes[order[0]]))
+            batches.append(order[:rows])
+            order = order[rows:]
+        for sentences in side_by_side(lambda blocks: self._score(blocks, steps), batches, self._model):
             if advance is not None:
                 advance(sentences)
         return steps[forest.steps]  # -1 takes the one at the end, which stays NaN
-
-    def _batches(self) -> Iterator[Ids]:
-        sizes = np.diff(self._forest.blocks)
-        order = np.argsort(-sizes, kind="stable")
-        first = 0
-        while first < len(order):
-            rows = max(1, self._batch_tokens // int(sizes[order[first]]))
-            yield order[first : first + rows]
-            first += rows
 
     def _score(self, blocks: Ids, steps: Scores) -> int:
         """Fill in the steps of some blocks; return how many sentences end in them."""
         forest = self._forest
         starts, sizes = forest.blocks[blocks], np.diff(forest.blocks)[blocks]
-        contexts = np.concatenate([np.arange(start, start + size) for start, size in zip(starts, sizes, strict=True)])
+        contexts = np.concatenate(
+            [np.arange(start, start + size) for start, size in zip(starts, sizes, strict=True)]
+        )
         low, high = np.searchsorted(self._lasts, starts), np.searchsorted(self._lasts, starts + sizes)
         sentences = np.concatenate([self._by_last[left:right] for left, right in zip(low, high, strict=True)])
         owner = np.repeat(np.arange(len(starts)), high - low)  # the block that each of these sentences ends in

@@ -27,7 +27,7 @@ from ucurve.eval.scoring.loading import evaluating
 from ucurve.eval.scoring.masked.frame import SentenceFrame
 from ucurve.eval.scoring.output import OutputLayer
 from ucurve.eval.scoring.sharing import merge, own_batches
-from ucurve.eval.scoring.text.sentences import Advance, Flags, Ids, NotFiniteError, Scores, Sentences
+from ucurve.eval.scoring.text.sentences import Advance, Ids, NotFiniteError, Scores, Sentences
 
 _HELD = 2**21  # tokens of the queries that are laid out, and searched for equal ones, at once
 
@@ -56,7 +56,8 @@ def choose_reader(model: PreTrainedModel, probe: Queries) -> Reader:
     for reader in (through_layer, through_head):
         try:
             values = reader(model, probe)
-        except (AttributeError, IndexError, RuntimeError, TypeError, ValueError):  # built otherwise than hooks suppose
+        # A model that is built otherwise than hooks suppose.
+        except (AttributeError, IndexError, RuntimeError, TypeError, ValueError):
             continue
         if np.allclose(values, plain, rtol=close, atol=close, equal_nan=True):
             return reader
@@ -101,8 +102,12 @@ def through_logits(model: PreTrainedModel, queries: Queries) -> Scores:
 
 
 def _by_parts(
-    model: PreTrainedModel, queries: Queries, logits: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], per_row: int
+    model: PreTrainedModel,
+    queries: Queries,
+    logits: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+    per_row: int,
 ) -> Scores:
+    """Return natural log probabilities, float64[T], from what ``logits`` gives, float[R, V], some rows at once."""
     queries = queries.to(model.device)
     size = rows_of_logits(model, per_row)
     scores = np.full(len(queries.targets), np.nan)
@@ -151,8 +156,14 @@ def token_log_probabilities(
     With ``words`` of ``number_words``, int64[tokens], the scores are within-word left-to-right.
     """
     scores = np.full(len(sentences.tokens), np.nan)
-    chunks = [*_chunks(sentences, frame)]
-    reader = choose_reader(model, _lay_out(sentences, chunks[0], frame, words).probe())  # the same in all processes
+    chunks: list[Ids] = []
+    # Sentences of equal length, the longest first; members of a pair meet in one group if they may.
+    for group in length_batches(sentences.lengths, sys.maxsize):
+        length = int(sentences.lengths[group[0]])
+        size = max(1, _HELD // (length * (length + len(frame.before) + len(frame.after))))
+        chunks += [group[first : first + size] for first in range(0, len(group), size)]
+    # The first chunk is the same in all processes.
+    reader = choose_reader(model, _lay_out(sentences, chunks[0], frame, words).probe())
     for chunk in own_batches(chunks):
         layout = _lay_out(sentences, chunk, frame, words)
         done = 0
@@ -164,14 +175,6 @@ def token_log_probabilities(
                 advance(finished - done)
             done = finished
     return merge(scores)
-
-
-def _chunks(sentences: Sentences, frame: SentenceFrame) -> Iterator[Ids]:
-    """Group sentences of equal length, the longest first; members of a pair meet in one group if they may."""
-    for group in length_batches(sentences.lengths, sys.maxsize):
-        length = int(sentences.lengths[group[0]])
-        size = max(1, _HELD // (length * (length + len(frame.before) + len(frame.after))))
-        yield from (group[first : first + size] for first in range(0, len(group), size))
 
 
 @dataclass(frozen=True)
@@ -192,6 +195,7 @@ class _Layout:
 
     def batches(self, batch_tokens: int) -> Iterator[tuple[Queries, Ids, int]]:
         """Yield queries to make, the tokens they answer, and how many sentences are then done."""
+        # Equal queries, as both members of a pair have them, are made once.
         keys = np.column_stack([self.rows, self.positions])
         codes, distinct = pd.factorize(np.array([key.tobytes() for key in keys], dtype=object))
         by_code = np.argsort(codes, kind="stable")
@@ -211,19 +215,16 @@ class _Layout:
 
 
 def _lay_out(sentences: Sentences, chunk: Ids, frame: SentenceFrame, words: Ids | None) -> _Layout:
+    """Make the queries of sentences of equal length."""
     places = sentences.starts[chunk][:, None] + np.arange(sentences.lengths[chunk[0]])
     ids, counts = sentences.tokens[places], sentences.scored[places]
     turns, columns = np.nonzero(counts)
-    hidden = _hidden(turns, columns, ids.shape[1], None if words is None else words[places])
+    # What each query masks, bool[queries, L]: its token, and the pieces after it of the same word.
+    column = np.arange(ids.shape[1])
+    hidden = column == columns[:, None]
+    if words is not None:
+        of = words[places]
+        hidden = (of[turns] == of[turns, columns][:, None]) & (column >= columns[:, None])
     rows = frame.around(np.where(hidden, frame.mask, ids[turns]))
     positions = columns + len(frame.before) - frame.back
     return _Layout(rows, positions, ids[counts], places[counts], chunk[turns], turns, len(chunk))
-
-
-def _hidden(turns: Ids, columns: Ids, length: int, words: Ids | None) -> Flags:
-    """Mark what each query masks, bool[queries, length]: its token, and the pieces after it of the same word."""
-    column = np.arange(length)
-    if words is None:
-        return np.asarray(column == columns[:, None])
-    same = words[turns] == words[turns, columns][:, None]
-    return np.asarray(same & (column >= columns[:, None]))

@@ -34,7 +34,8 @@ class Answers:
 
     texts: list[str]  # the answers as they were written
     chosen: list[Choice]  # for each pair
-    lp_good: Scores  # float64[pairs], natural log probability that the first token spells the good sentence's letter
+    # float64[pairs], natural log probability that the first token spells the good sentence's letter.
+    lp_good: Scores
     lp_bad: Scores
 
     @property
@@ -92,7 +93,9 @@ def ask_pairs(
     )
 
 
-def _answer(model: PreTrainedModel, chats: torch.Tensor, ends: torch.Tensor) -> tuple[torch.Tensor, list[list[int]]]:
+def _answer(
+    model: PreTrainedModel, chats: torch.Tensor, ends: torch.Tensor
+) -> tuple[torch.Tensor, list[list[int]]]:
     """Answer chats of equal length greedily: the logits of the first token, [B, V], and the tokens of each answer."""
     # Not by model.generate, where a chat model's own settings (penalties, temperature) would change the answer.
     first, cache = _step(model, chats, None)
@@ -101,11 +104,13 @@ def _answer(model: PreTrainedModel, chats: torch.Tensor, ends: torch.Tensor) -> 
         inputs = torch.cat([chats, answer], dim=1) if cache is None else answer[:, -1:]
         logits, cache = _step(model, inputs, cache)
         answer = torch.cat([answer, logits.argmax(-1, keepdim=True)], dim=1)
+    # Chats that are answered go on with the others, and what they say from their end on is cut off.
     over = torch.isin(answer, ends).cumsum(1) > 0
     return first, [row[~past].tolist() for row, past in zip(answer, over, strict=True)]
 
 
 def _step(model: PreTrainedModel, inputs: torch.Tensor, cache: Cache | None) -> tuple[torch.Tensor, Cache | None]:
+    """Return the logits of the next token of each chat, [B, V], and the cache, None of a model without one."""
     options: dict[str, object] = {"logits_to_keep": 1} if _takes(model, "logits_to_keep") else {}
     if _takes(model, "past_key_values"):
         options |= {"past_key_values": cache, "use_cache": True}
@@ -118,6 +123,7 @@ def _takes(model: PreTrainedModel, name: str) -> bool:
 
 
 def _judge(prompts: Prompts, answered: list[tuple[str, Scores]]) -> Answers:
+    """Read the answers to one question, and tell from the order of the sentences which one each letter is."""
     texts, letters = [text for text, _ in answered], np.array([both for _, both in answered])
     chosen: list[Choice] = []
     for text, good_first in zip(texts, prompts.good_first, strict=True):

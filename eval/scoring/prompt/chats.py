@@ -70,6 +70,7 @@ def chat_prompts(
 
 
 def _chat(tokenizer: "PreTrainedTokenizerBase", text: str) -> str:
+    """Write a chat up to where the model answers."""
     messages = [{"role": "user", "content": text}]
     try:
         # Where a template asks: one date, so that scores do not depend on the day, and no thinking before the letter.
@@ -91,7 +92,9 @@ def _letter_tokens(tokenizer: "PreTrainedTokenizerBase", letter: Letter) -> Ids:
         ids = tokenizer(space + letter, add_special_tokens=False)["input_ids"]
         tokens.update(ids if len(ids) == 1 and ids[0] != tokenizer.unk_token_id else [])
     if not tokens:
-        raise UserError(f"{tokenizer.name_or_path}: no token spells the letter {letter!r}, which answers are read for")
+        raise UserError(
+            f"{tokenizer.name_or_path}: no token spells the letter {letter!r}, which answers are read for"
+        )
     return np.array(sorted(tokens), dtype=np.int64)
 
 

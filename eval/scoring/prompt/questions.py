@@ -70,7 +70,9 @@ def questions_for(language: str, own: Mapping[str, str] | None = None) -> Prompt
             if name not in own:
                 raise UserError(f"the texts of the scorer 'prompt' have no {name!r}; both questions are needed")
             if sorted(_SLOT.findall(own[name])) != ["a", "b"]:
-                raise UserError(f"the text of {name!r} must hold {{a}} and {{b}}, once each, not as in {own[name]!r}")
+                raise UserError(
+                    f"the text of {name!r} must hold {{a}} and {{b}}, once each, not as in {own[name]!r}"
+                )
         return PromptQuestions(language, "own", {question: own[question] for question in QUESTIONS}, answer)
     begin = f"{words.opening}\n\nA: {{a}}\nB: {{b}}\n\n"
     texts = {question: f"{begin}{getattr(words, question)} {words.letter}" for question in QUESTIONS}

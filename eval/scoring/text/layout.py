@@ -71,7 +71,9 @@ def delimits_words(texts: Sequence[str]) -> bool:
     return 2 * whole <= len(pieces) and sum(lengths) / len(lengths) <= _LONGEST
 
 
-def number_words(texts: Sequence[str], starts: Ids, places: Ids, divided: Mapping[str, str] | None = None) -> Words:
+def number_words(
+    texts: Sequence[str], starts: Ids, places: Ids, divided: Mapping[str, str] | None = None
+) -> Words:
     """Find the word in which each token begins; white space before a word belongs to that word.
 
     Words are what white space delimits, or, for scripts without it, what it delimits in ``divided[text]``, which has

@@ -35,7 +35,8 @@ def find_spans(pairs: pd.DataFrame, side: str, part: Part) -> dict[str, list[int
     given = list(pairs[column])
     find = _target if part == "target" else parse_region
     spans = [
-        find(text, value, describe_pair(pairs, row)) for row, (text, value) in enumerate(zip(texts, given, strict=True))
+        find(text, value, describe_pair(pairs, row))
+        for row, (text, value) in enumerate(zip(texts, given, strict=True))
     ]
     return {"first": [first for first, _ in spans], "end": [end for _, end in spans]}
 
@@ -47,6 +48,7 @@ def describe_pair(pairs: pd.DataFrame, row: int) -> str:
 
 
 def _target(text: str, condition: object, place: str) -> tuple[int, int]:
+    """Return the characters behind a condition, from and to, with the white space between."""
     if not isinstance(condition, str) or not text.startswith(condition) or not text[len(condition) :].strip():
         raise UserError(f"{place}: {text!r} must begin with its condition {condition!r} and go on after it")
     return len(condition), len(text)

@@ -33,17 +33,14 @@ def token_spans(texts: list[str], offsets: list[list[tuple[int, int]]]) -> Ids:
     behind_space = (first > 0) & ((first >= sizes[owner]) | ~solid[base[:, 0] + np.maximum(first - 1, 0)])
     first = np.where(empty & behind_space, first - 1, first)
     places = np.stack([first, np.where(empty, first + 1, end)], axis=1) + base
-    return _trimmed(places, solid) - base
-
-
-def _trimmed(places: Ids, solid: npt.NDArray[np.bool_]) -> Ids:
-    """Remove white space from both ends of spans that hold something else."""
-    numbers = np.arange(len(solid))
-    none = np.full(1, len(solid))
-    following = np.minimum.accumulate(np.append(np.where(solid, numbers, len(solid)), none)[::-1])[::-1]
+    # White space at both ends of spans that hold something else is removed.
+    size = len(solid)
+    numbers = np.arange(size)
+    following = np.minimum.accumulate(np.append(np.where(solid, numbers, size), size)[::-1])[::-1]
     preceding = np.maximum.accumulate(np.insert(np.where(solid, numbers + 1, 0), 0, 0))
-    first, end = following[places[:, 0]], preceding[places[:, 1]]
-    return np.where((first < end)[:, None], np.stack([first, end], axis=1), places)
+    trimmed = np.stack([following[places[:, 0]], preceding[places[:, 1]]], axis=1)
+    spans: Ids = np.where(trimmed[:, :1] < trimmed[:, 1:], trimmed, places)
+    return spans - base
 
 
 _TEXTS = 1024  # tokenized at once; what a tokenizer returns is many times larger than the tokens
@@ -75,7 +72,10 @@ def tokenize(
     return _tokenize(texts, tokenizer, placed)
 
 
-def _tokenize(texts: list[str], tokenizer: "PreTrainedTokenizerBase", placed: bool) -> tuple[Ids, Ids, Ids | None]:
+def _tokenize(
+    texts: list[str], tokenizer: "PreTrainedTokenizerBase", placed: bool
+) -> tuple[Ids, Ids, Ids | None]:
+    """Return what ``tokenize`` does of texts as they are, by the tokenizer."""
     ask = _choose_call(texts, tokenizer)
     tokens, lengths, places = [], [], []
     for first in range(0, len(texts), _TEXTS):
@@ -87,7 +87,9 @@ def _tokenize(texts: list[str], tokenizer: "PreTrainedTokenizerBase", placed: bo
         else:
             ids = ask(some)
         lengths.append(np.array([len(row) for row in ids], dtype=np.int64))
-        tokens.append(np.fromiter(itertools.chain.from_iterable(ids), dtype=np.int64, count=int(lengths[-1].sum())))
+        tokens.append(
+            np.fromiter(itertools.chain.from_iterable(ids), dtype=np.int64, count=int(lengths[-1].sum()))
+        )
     return np.concatenate(tokens), np.concatenate(lengths), np.concatenate(places) if placed else None
 
 
@@ -103,6 +105,7 @@ def _looked_up(texts: list[str], tokenizer: "PreTrainedTokenizerBase") -> tuple[
 def _choose_call(
     texts: list[str], tokenizer: "PreTrainedTokenizerBase"
 ) -> Callable[[list[str]], Sequence[Sequence[int]]]:
+    """Return the fastest call that gives the token ids of some texts."""
     if not _calls_library(tokenizer):
         return lambda some: tokenizer(some, **_BARE)["input_ids"]
     tokenizer(texts[:1], **_BARE)  # switches off truncation and padding set in its file

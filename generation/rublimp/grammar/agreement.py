@@ -9,8 +9,17 @@ from ucurve.generation.treebank import Sentence, Word
 
 HEADS: Final = frozenset({"NOUN", "NPRO"})  # these are OpenCorpora's names of nouns and pronouns
 AGREEING: Final = frozenset({"ADJF", "PRTF"})  # these are adjectives and participles
-ADJECTIVAL: Final = frozenset({"amod", "det", "nummod", "acl"})  # words that agree with a noun have these relations
-TIES: Final = ("nummod", "flat", "appos", "conj", "compound", "fixed")  # relations of nouns whose cases go together
+ADJECTIVAL: Final = frozenset(
+    {"amod", "det", "nummod", "acl"}
+)  # words that agree with a noun have these relations
+TIES: Final = (
+    "nummod",
+    "flat",
+    "appos",
+    "conj",
+    "compound",
+    "fixed",
+)  # relations of nouns whose cases go together
 
 
 class Reading(NamedTuple):
@@ -86,7 +95,9 @@ def other_values(values: Sequence[str], value: str | None) -> list[str]:
     return [other for other in values if other != value]
 
 
-def modifier_forms(modifier: Parse, case: Grammeme, number: Grammeme, gender: Grammeme, animacy: Grammeme) -> list[str]:
+def modifier_forms(
+    modifier: Parse, case: Grammeme, number: Grammeme, gender: Grammeme, animacy: Grammeme
+) -> list[str]:
     """Return the forms of a word that agrees, for case, number, gender (in the singular) and animacy (where known)."""
     wanted = {case, number} | ({gender} if number == "sing" and gender else set())
     # Only forms of the accusative are marked for animacy.

@@ -65,7 +65,9 @@ def _lexemes(lemmas: tuple[str, ...]) -> dict[str, tuple[Parse, ...]]:
 
 
 @cache
-def inanimate_forms(lemmas: tuple[str, ...], gender: Grammeme, case: Grammeme, number: Grammeme) -> tuple[str, ...]:
+def inanimate_forms(
+    lemmas: tuple[str, ...], gender: Grammeme, case: Grammeme, number: Grammeme
+) -> tuple[str, ...]:
     """Return inanimate nouns of a gender in a case and number; of masculine gender where none is known."""
     forms = [forms_of(parse, {case, number})[:1] for parse in _lexemes(lemmas)[gender or "masc"]]
     return tuple(dict.fromkeys(plain(form) for found in forms for form in found))

@@ -44,7 +44,9 @@ def form_like(parse: Parse, lexeme: Parse) -> str | None:
 def subject_of(sentence: Sentence, verb: Word) -> Word | None:
     """Return the subject of a verb, or of the verb that it is coordinated with."""
     joined = [verb.id, *([verb.head] if verb.relation == "conj" else [])]
-    return next((child for number in joined for child in sentence.children[number] if child.relation == "nsubj"), None)
+    return next(
+        (child for number in joined for child in sentence.children[number] if child.relation == "nsubj"), None
+    )
 
 
 def other_tense(sentence: Sentence, verb: Word, parse: Parse) -> list[str]:
@@ -72,7 +74,11 @@ def _genders(subject: Word | None) -> list[tuple[str]]:
     if subject is None or subject.form.lower() in PERSONS:
         return both
     for parse in analyses(subject.form):
-        if parse.tag.case == "nomn" and parse.tag.number == "sing" and parse.tag.gender in ("masc", "femn", "neut"):
+        if (
+            parse.tag.case == "nomn"
+            and parse.tag.number == "sing"
+            and parse.tag.gender in ("masc", "femn", "neut")
+        ):
             return [(str(parse.tag.gender),)]
     gender = GENDER_OF.get(subject.feats.get("Gender", ""))
     return both if gender is None else [(gender,)]

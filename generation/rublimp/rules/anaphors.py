@@ -124,14 +124,18 @@ def _noun_changes(sentence: Sentence, pronoun: Word, antecedent: Word, noun: Par
         )
 
     values = (str(noun.tag.number), number)
-    yield from replace_by_each(sentence, antecedent, forms, is_right, "Number", values, "anaphor_agreement_number")
+    yield from replace_by_each(
+        sentence, antecedent, forms, is_right, "Number", values, "anaphor_agreement_number"
+    )
 
 
 def _gender(sentence: Sentence, _: Resources) -> Found:
     for pronoun, parse, antecedent, noun in _relatives(sentence):
         if parse.tag.number == "sing":
             for gender in other_values(GENDERS, noun.tag.gender or parse.tag.gender):
-                yield from _pronoun_changes(sentence, pronoun, parse, (antecedent, noun), "sing", gender, "Gender")
+                yield from _pronoun_changes(
+                    sentence, pronoun, parse, (antecedent, noun), "sing", gender, "Gender"
+                )
 
 
 RULES: Final = rules(

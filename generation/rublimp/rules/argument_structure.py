@@ -59,11 +59,15 @@ def _transitive_verb(sentence: Sentence, resources: Resources) -> Found:
     for verb, parse in _transitive_verbs(sentence):
         if not any(_relative(sentence, verb, "obj")):
             continue
-        forms = [form for lexeme in verbs[str(parse.tag.aspect)] if (form := _form_like(parse, lexeme)) is not None]
+        forms = [
+            form for lexeme in verbs[str(parse.tag.aspect)] if (form := _form_like(parse, lexeme)) is not None
+        ]
         yield from _each(sentence, resources, forms, verb, "Transitivity", "transitive_verb")
 
 
-def _each(sentence: Sentence, resources: Resources, forms: list[str], word: Word, feature: str, subtype: str) -> Found:
+def _each(
+    sentence: Sentence, resources: Resources, forms: list[str], word: Word, feature: str, subtype: str
+) -> Found:
     """Yield the sentence with each of the words that fit, or with a few that are drawn by the sentence."""
     if not forms:
         yield UNKNOWN
@@ -126,7 +130,9 @@ def _subject(sentence: Sentence, resources: Resources) -> Found:
             # What stands with the noun would have to agree with the new one.
             if argument is None or argument.case != "nomn" or not is_bare(sentence, subject) or not objects:
                 continue
-            argument = argument._replace(gender=parse.tag.gender or argument.gender)  # of a name: that of the person
+            argument = argument._replace(
+                gender=parse.tag.gender or argument.gender
+            )  # of a name: that of the person
             yield from _inanimate(sentence, resources, subject, argument, objects, "transitive_verb_subject")
 
 
@@ -182,7 +188,9 @@ def _passive_of(sentence: Sentence, agent: Word) -> Word | None:
 
 def _object(sentence: Sentence, resources: Resources) -> Found:
     naming = read_list("verbs")["naming"]  # which everything can have as an object
-    for verb in (one for one in sentence.words if not any(parse.normal_form in naming for parse in verb_parses(one))):
+    for verb in (
+        one for one in sentence.words if not any(parse.normal_form in naming for parse in verb_parses(one))
+    ):
         for word in _relative(sentence, verb, "obj", "iobj"):
             argument = animate(word)
             if argument is None or argument.case != "accs" or word.upos == "PRON":
@@ -222,7 +230,9 @@ def _indirect_object(sentence: Sentence, resources: Resources) -> Found:
         argument = animate(word)
         if argument is None or has_preposition(sentence, word) or not is_bare(sentence, word):
             continue
-        others = [other for other in _relative(sentence, verb, "obj", "nsubj") if not has_preposition(sentence, other)]
+        others = [
+            other for other in _relative(sentence, verb, "obj", "nsubj") if not has_preposition(sentence, other)
+        ]
         yield from _inanimate(sentence, resources, word, argument, others, "transitive_verb_iobj")
 
 

@@ -34,7 +34,9 @@ def _other_cases(sentence: Sentence, word: Word, cases: Sequence[str], subtype: 
 def _in_case(sentence: Sentence, word: Word, parse: Parse, case: str, subtype: str) -> Found:
     # Some pronouns have no number, and of the others only the third person has a gender.
     numbers = [parse.tag.number] if parse.tag.number else []
-    gender = [parse.tag.gender] if parse.tag.POS == "NPRO" and parse.tag.number == "sing" and parse.tag.gender else []
+    gender = (
+        [parse.tag.gender] if parse.tag.POS == "NPRO" and parse.tag.number == "sing" and parse.tag.gender else []
+    )
     # After a preposition the new form of a pronoun has the n too.
     mark = {_AFTER_PREPOSITION} & parse.tag.grammemes
     wanted = {case, *numbers, *gender}
@@ -43,7 +45,9 @@ def _in_case(sentence: Sentence, word: Word, parse: Parse, case: str, subtype: s
 
     def is_right(form: str) -> bool:
         # A form that can be read in the old case is no error.
-        as_it_is = ((one.normal_form, one.tag.case) == (parse.normal_form, parse.tag.case) for one in analyses(form))
+        as_it_is = (
+            (one.normal_form, one.tag.case) == (parse.normal_form, parse.tag.case) for one in analyses(form)
+        )
         return plain(form) == plain(word.form.lower()) or any(as_it_is)
 
     values = (_CASE_NAMES.get(str(parse.tag.case), str(parse.tag.case)), _CASE_NAMES[case])

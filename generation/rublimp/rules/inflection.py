@@ -44,7 +44,11 @@ def _conjugation(sentence: Sentence, _: Resources) -> Found:
     for word in sentence.words:
         form = word.form.lower()
         # The past and the imperative have no endings by which conjugations differ.
-        if word.upos not in ("VERB", "AUX") or word.feats.get("Tense") == "Past" or word.feats.get("Mood") == "Imp":
+        if (
+            word.upos not in ("VERB", "AUX")
+            or word.feats.get("Tense") == "Past"
+            or word.feats.get("Mood") == "Imp"
+        ):
             continue
         reflexive = form[-2:] if form.endswith(_REFLEXIVE) else ""
         stem = form.removesuffix(reflexive)

@@ -15,7 +15,14 @@ CONSTITUENTS: Final = frozenset({"ADP", "NOUN", "PROPN", "PRON", "ADJ", "DET", "
 PREFIX: Final = "ни"  # negative pronouns begin so
 NOT_NEGATIVE: Final = frozenset({"ни", "ним", "них", "ними", "ниц"})  # the last: prostrate
 VERBS: Final = ("VERB", "AUX")
-CLAUSES: Final = ("root", "conj", "parataxis", "acl", "advcl", "ccomp")  # a word that heads a clause has one of these
+CLAUSES: Final = (
+    "root",
+    "conj",
+    "parataxis",
+    "acl",
+    "advcl",
+    "ccomp",
+)  # a word that heads a clause has one of these
 INFINITIVES: Final = ("xcomp", "csubj", "aux", "cop")  # these verbs belong to the verb above them
 
 

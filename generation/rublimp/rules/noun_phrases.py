@@ -43,7 +43,9 @@ def modifier_change(
     animacy = parse.tag.animacy if parse.tag.case == case else None
     forms = modifier_forms(parse, case, number, gender, animacy)
     is_right = partial(agrees_somehow, noun.form)
-    yield from replace_by_each(sentence, modifier, forms, is_right, feature, (str(own), str(new)), feature.lower())
+    yield from replace_by_each(
+        sentence, modifier, forms, is_right, feature, (str(own), str(new)), feature.lower()
+    )
 
 
 def _noun_change(sentence: Sentence, noun: Word, head: Parse, modifier: Word) -> Found:

@@ -5,7 +5,15 @@ from functools import partial
 from typing import Final
 
 from ucurve.generation.rublimp.grammar.agreement import has_preposition, heads, modifiers_of
-from ucurve.generation.rublimp.grammar.forms import AMBIGUOUS, GENDER_OF, GENDERS, NUMBER_OF, UNKNOWN, forms_of, plain
+from ucurve.generation.rublimp.grammar.forms import (
+    AMBIGUOUS,
+    GENDER_OF,
+    GENDERS,
+    NUMBER_OF,
+    UNKNOWN,
+    forms_of,
+    plain,
+)
 from ucurve.generation.rublimp.grammar.lists import read_list
 from ucurve.generation.rublimp.grammar.morphology import Parse, analyses, is_known
 from ucurve.generation.rublimp.resources import Resources
@@ -118,10 +126,17 @@ def _has_other_subject(sentence: Sentence, word: Word, subject: Word, form: str)
 
 def agrees(subject: Word, predicate: Parse) -> bool:
     """Say whether a predicate agrees with its subject, by an analysis or, for unknown words, features of the tree."""
-    number, gender = NUMBER_OF.get(subject.feats.get("Number", "")), GENDER_OF.get(subject.feats.get("Gender", ""))
+    number, gender = (
+        NUMBER_OF.get(subject.feats.get("Number", "")),
+        GENDER_OF.get(subject.feats.get("Gender", "")),
+    )
     # The analyzer guesses the features of words that it does not know, so for these the tree decides.
     found = heads(subject) if is_known(subject.form) else []
-    return any(may_agree(predicate, parse) for parse in found) if found else _matches(predicate, number, gender, _THIRD)
+    return (
+        any(may_agree(predicate, parse) for parse in found)
+        if found
+        else _matches(predicate, number, gender, _THIRD)
+    )
 
 
 def may_agree(predicate: Parse, noun: Parse) -> bool:
@@ -227,7 +242,9 @@ def wrong_values(subject: Word, feature: str) -> Sequence[str] | None:
     return None
 
 
-def _of_subjects(sentence: Sentence, _: Resources, clauses: Finder, feature: str, subtype: str, default: bool) -> Found:
+def _of_subjects(
+    sentence: Sentence, _: Resources, clauses: Finder, feature: str, subtype: str, default: bool
+) -> Found:
     for predicate, subject in clauses(sentence):
         values = wrong_values(subject, feature) if subject is not None else None
         if values == ():
@@ -304,7 +321,10 @@ def _finders() -> Iterator[tuple[str, Callable[[Sentence, Resources], Found]]]:
         name = feature.lower()
         for kind, clauses in (("noun", _with_nominative), ("genitive", _with_genitive), ("clause", _with_clause)):
             paradigm, default = f"{kind}_subj_predicate_agreement_{name}", kind != "noun"
-            yield paradigm, partial(_of_subjects, clauses=clauses, feature=feature, subtype=paradigm, default=default)
+            yield (
+                paradigm,
+                partial(_of_subjects, clauses=clauses, feature=feature, subtype=paradigm, default=default),
+            )
         if feature != "Person":
             paradigm = f"subj_predicate_agreement_{name}_attractor"
             yield paradigm, partial(_attractor, feature=feature, subtype=paradigm)

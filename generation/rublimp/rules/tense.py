@@ -115,7 +115,9 @@ def _is_joined(sentence: Sentence, verb: Word, *relations: str) -> bool:
 def _verb_tense(sentence: Sentence, _: Resources, paradigm: str, conjoined: bool) -> Found:
     for marker, verb, parse in _marked(sentence, "perf"):
         # parsers call many conjuncts parataxis
-        joined = _is_joined(sentence, verb, "conj", "parataxis") if conjoined else _is_joined(sentence, verb, "conj")
+        joined = (
+            _is_joined(sentence, verb, "conj", "parataxis") if conjoined else _is_joined(sentence, verb, "conj")
+        )
         if joined is not conjoined:
             continue
         forms = other_tense(sentence, verb, parse)
@@ -147,7 +149,9 @@ def _opposites(resources: Resources, marker: Marker) -> Iterator[str]:
         return
     for lemma in _collocates(resources, marker):
         other = next((p for p in analyses(lemma) if p.tag.POS == "ADJF"), None)
-        wanted = {parse.tag.case, parse.tag.number} | ({parse.tag.gender} if parse.tag.number == "sing" else set())
+        wanted = {parse.tag.case, parse.tag.number} | (
+            {parse.tag.gender} if parse.tag.number == "sing" else set()
+        )
         if other is not None:
             yield from forms_of(other, wanted)[:1]
 

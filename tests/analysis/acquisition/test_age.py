@@ -82,7 +82,9 @@ def test_a_level_with_a_run_that_learns_nothing_has_no_ratio_and_the_others_keep
 
 
 def test_factors_are_told_apart_only_where_the_runs_do() -> None:
-    lines = {f"{size}{kind}": [0.3 * (size == "L") + shift for shift in (0, 0.1)] for size in "SL" for kind in "cw"}
+    lines = {
+        f"{size}{kind}": [0.3 * (size == "L") + shift for shift in (0, 0.1)] for size in "SL" for kind in "cw"
+    }
     curves = table_of(lines)
     sizes, kinds = {line: line[0] for line in lines}, {line: line[1] for line in lines}
     table = age_of_acquisition(curves, factors_of(curves, size=sizes, tokenizer=kinds)).set_index("factor")

@@ -101,7 +101,9 @@ def test_an_onset_at_the_first_checkpoint_is_censored(order: Order) -> None:
         (np.nan, np.nan, "", ""),
     ],
 )
-def test_a_milestone_is_written_with_what_is_known_of_it(low: float, high: float, censored: str, told: str) -> None:
+def test_a_milestone_is_written_with_what_is_known_of_it(
+    low: float, high: float, censored: str, told: str
+) -> None:
     row = {"onset": 3000.0, "onset_low": low, "onset_high": high, "onset_censored": censored}
     assert tell_tokens(row, "onset") == told
 
@@ -122,7 +124,11 @@ def test_an_untrained_accuracy_above_the_level_counts_unless_the_curve_was_surel
 
 
 def test_the_table_of_the_report_tells_states_in_place_of_numbers(make_run: MakeRun, tmp_path: Path) -> None:
-    curves = {"late": CURVES["late"], "had": CURVES["had"], **{f"at {place}": rise(place / 10) for place in (2, 4, 6)}}
+    curves = {
+        "late": CURVES["late"],
+        "had": CURVES["had"],
+        **{f"at {place}": rise(place / 10) for place in (2, 4, 6)},
+    }
     pairs = pd.concat([pair_table({name: name}, 200) for name in curves], ignore_index=True)
     make_curve_runs(make_run, pairs, curves, STEPS, 2, 5)
     (section,) = acquisition_sections(scored_of(tmp_path))
@@ -130,6 +136,8 @@ def test_the_table_of_the_report_tells_states_in_place_of_numbers(make_run: Make
     shown = view.table.set_index("phenomenon")["learned"]
     assert shown["had"] == FROM_START
     assert " to " in shown["at 4"]
-    assert set(section.tables) == {f"{name}_{BENCHMARK}" for name in ("acquisition", "order", "acquisition_agreement")}
+    assert set(section.tables) == {
+        f"{name}_{BENCHMARK}" for name in ("acquisition", "order", "acquisition_agreement")
+    }
     runs = section.tables[f"acquisition_agreement_{BENCHMARK}"]
     assert runs[["between", "phenomena", "tau"]].to_numpy().tolist() == [["runs", 4, 1.0]]  # without "had"

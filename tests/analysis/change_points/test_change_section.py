@@ -125,7 +125,9 @@ def test_p_values_are_adjusted_over_the_curves_of_several_runs_and_of_one() -> N
     alone = change_table({("g", "all"): exact(wavering, error=0.01)}, {})
     family = change_table({("g", name): exact(wavering, error=0.01) for name in "abcdefgh"}, {})
     others = change_table(
-        {("g", "all"): exact(wavering, error=0.01)} | {("h", name): exact(wavering, 3, 0.01) for name in "abcdefgh"}, {}
+        {("g", "all"): exact(wavering, error=0.01)}
+        | {("h", name): exact(wavering, 3, 0.01) for name in "abcdefgh"},
+        {},
     )
     p = alone["p"].iloc[0]
     assert alone["p_holm"].iloc[0] == p
@@ -153,7 +155,9 @@ def test_the_loss_is_the_held_out_one_where_it_was_measured(make_run: MakeRun, t
 
 
 def test_the_bent_line_goes_through_its_changes() -> None:
-    heights = 0.5 + 0.1 * (LOGS - LOGS[0]) + 0.3 * np.maximum(0, LOGS - LOGS[4]) - 0.35 * np.maximum(0, LOGS - LOGS[8])
+    heights = (
+        0.5 + 0.1 * (LOGS - LOGS[0]) + 0.3 * np.maximum(0, LOGS - LOGS[4]) - 0.35 * np.maximum(0, LOGS - LOGS[8])
+    )
     table = change_table({("g", "all"): exact(heights, error=1e-4)}, {})
     tokens, levels = bent_line(table, TOKENS[0], TOKENS[-1])
     assert len(table) == 2 < MOST_CHANGES

@@ -63,7 +63,9 @@ def _menus(chart: Spec) -> dict[str, list[str]]:
 
 def _scale(chart: Spec, channel: str) -> Spec:
     (scale,) = {
-        json.dumps(layer["encoding"][channel]["scale"]) for layer in chart["layer"] if channel in layer["encoding"]
+        json.dumps(layer["encoding"][channel]["scale"])
+        for layer in chart["layer"]
+        if channel in layer["encoding"]
     }
     read: Spec = json.loads(scale)
     return read
@@ -80,7 +82,9 @@ def test_a_chart_has_the_numbers_of_its_table_for_every_linking_function(root: P
         drawn = _drawn(chart, linking=linking, phenomenon="a passive")
         assert drawn["accuracy"].tolist() == pytest.approx((100 * table["accuracy"]).tolist(), rel=1e-4)
         assert drawn["low"].tolist() == pytest.approx((100 * table["low"]).tolist(), rel=1e-4)
-        assert drawn[["step", "tokens", "runs"]].to_numpy().tolist() == [[step, 16_384 * step, 2] for step in STEPS]
+        assert drawn[["step", "tokens", "runs"]].to_numpy().tolist() == [
+            [step, 16_384 * step, 2] for step in STEPS
+        ]
 
 
 def test_lines_have_the_colors_of_the_figures_and_a_menu_for_each_other_name(root: Path) -> None:
@@ -164,7 +168,9 @@ def test_level_lines_have_colors_of_their_own_and_a_place_on_the_axis(root: Path
 
 
 def test_numbers_are_written_short_and_names_once() -> None:
-    table = pd.DataFrame({"line": "a", "x": [1, 123_456_789], "y": [100 / 3, float("nan")], "whole": [True, False]})
+    table = pd.DataFrame(
+        {"line": "a", "x": [1, 123_456_789], "y": [100 / 3, float("nan")], "whole": [True, False]}
+    )
     assert nest(table, ["line"], ["x", "y", "whole"]) == [
         {"line": "a", "x": [1, 123_456_789], "y": [33.333, None], "whole": [True, False]}
     ]

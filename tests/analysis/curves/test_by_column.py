@@ -89,7 +89,9 @@ def test_curves_of_phenomena_are_those_of_the_stored_accuracies(made):
         "accuracy"
     ]
     stored = scored.curve_rows()
-    stored = stored[stored["phenomenon"] != "all"].groupby(["phenomenon", "step"], observed=True)["accuracy"].mean()
+    stored = (
+        stored[stored["phenomenon"] != "all"].groupby(["phenomenon", "step"], observed=True)["accuracy"].mean()
+    )
     for key, accuracy in table.items():
         assert accuracy == pytest.approx(stored[key])
 
@@ -128,7 +130,9 @@ def test_a_column_of_texts_is_refused(make_run, tmp_path):
 
 
 def test_runs_on_other_pairs_are_left_out_and_named(made, make_run):
-    other = make_item_run(make_run, PAIRS.iloc[:40], {step: np.zeros(40, dtype=np.uint8) for step in STEPS}, seed=9)
+    other = make_item_run(
+        make_run, PAIRS.iloc[:40], {step: np.zeros(40, dtype=np.uint8) for step in STEPS}, seed=9
+    )
     (part,) = sections(made[0], "attractor")
     assert f"Scored on other pairs, and left out: {other.name}." in part.content
 
@@ -142,7 +146,9 @@ def test_a_benchmark_without_the_column_says_so(made, tmp_path):
         rows = pd.read_csv(table)
         pd.concat([rows, rows.assign(benchmark="other")]).to_csv(table, index=False)
     study = open_study(made[0], curves_by=["attractor"])
-    texts = {scored.benchmark: [part.content for part in column_sections(scored)] for scored in study.benchmarks()}
+    texts = {
+        scored.benchmark: [part.content for part in column_sections(scored)] for scored in study.benchmarks()
+    }
     assert texts["other"] == [("Its pairs have no column attractor.",)]
     assert isinstance(texts["zho"][0][0], Drawing)
 
@@ -162,4 +168,6 @@ def test_a_notebook_draws_a_line_for_each_value(made):
         study.curve(by="attracter")
     assert "Did you mean 'attractor'?" in str(error.value)
     other = study.curve(by="attractor", linking="slln_lp:0.8")
-    assert other.to_dict()["datasets"]["curves"] == chart.to_dict()["datasets"]["curves"]  # lengths are equal here
+    assert (
+        other.to_dict()["datasets"]["curves"] == chart.to_dict()["datasets"]["curves"]
+    )  # lengths are equal here

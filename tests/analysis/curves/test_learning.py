@@ -76,7 +76,9 @@ def test_the_figure_says_what_its_band_is(make_run: MakeRun, table_of) -> None:
     (only_groups,) = draw_learning_curves(table_of(), "n", "t")
     make_run([score_row(0, 0.5), score_row(2, 0.7)], tokenizer="word")
     (mixed,) = draw_learning_curves(table_of(), "n", "t")
-    texts = [" ".join(text.get_text() for text in drawing.figure.texts).split() for drawing in (only_groups, mixed)]
+    texts = [
+        " ".join(text.get_text() for text in drawing.figure.texts).split() for drawing in (only_groups, mixed)
+    ]
     assert OVER_RUNS in " ".join(texts[0])
     assert OVER_PAIRS not in " ".join(texts[0])
     assert OVER_RUNS in " ".join(texts[1])

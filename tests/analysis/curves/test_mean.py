@@ -51,7 +51,9 @@ def test_nothing_is_filled_in_outside_a_run_across_a_gap_or_after_step_0(make_ru
     assert table["smoothed"].notna().tolist() == table["accuracy"].notna().tolist()
 
 
-def test_tokenizers_and_budgets_have_curves_of_their_own_and_one_size_has_none(make_run: MakeRun, table_of) -> None:
+def test_tokenizers_and_budgets_have_curves_of_their_own_and_one_size_has_none(
+    make_run: MakeRun, table_of
+) -> None:
     for model in ("14m", "70m"):
         make_run(_curve({1: 0.5, 4: 0.7}), model=model)
         make_run(_curve({1: 0.5, 4: 0.7}), model=model, tokenizer="word")

@@ -10,7 +10,11 @@ from tests.facts import change_run
 from ucurve.analysis.api import open_study
 from ucurve.analysis.curves.section import loss_sections
 from ucurve.analysis.lines.section import side_by_side_sections
-from ucurve.analysis.scaling.section import accuracy_by_bits_sections, accuracy_scaling_sections, loss_scaling_sections
+from ucurve.analysis.scaling.section import (
+    accuracy_by_bits_sections,
+    accuracy_scaling_sections,
+    loss_scaling_sections,
+)
 
 
 @pytest.fixture
@@ -22,7 +26,14 @@ def study_with(make_run: MakeRun, tmp_path):
             folder = make_run(
                 _rows(0.8), tokenizer=tokenizer, suffix=suffix, cell=tokenizer, bits=_bits(), held_out=_bits()
             )
-            text = {"source": "t", "documents": 1, "bytes": 10_000, "tokens": 9, "left_out": 0, "sha256": "6" * 64}
+            text = {
+                "source": "t",
+                "documents": 1,
+                "bytes": 10_000,
+                "tokens": 9,
+                "left_out": 0,
+                "sha256": "6" * 64,
+            }
             change_run(folder, held_out=text | {"unknown_bytes": unknown_bytes})
         return open_study(f"{tmp_path}/runs/*")
 
@@ -73,7 +84,9 @@ def test_a_marked_line_has_its_panel(study_with):
 def test_a_tokenizer_that_knows_nearly_everything_is_not_marked(study_with):
     study = study_with(10)
     for section in sections(study):
-        assert "†" not in str(names_in(section)) + str([text for text in section.content if isinstance(text, str)])
+        assert "†" not in str(names_in(section)) + str(
+            [text for text in section.content if isinstance(text, str)]
+        )
     assert not any(
         "†" in name for section in accuracy_scaling_sections(study.benchmarks()[0]) for name in names_in(section)
     )

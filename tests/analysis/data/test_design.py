@@ -36,7 +36,9 @@ def test_what_only_repeats_other_factors_is_not_named():
 
 
 def test_views_leave_factors_out():
-    design = design_of(*({"model": size, "budget": tokens} for size in ("14m", "70m") for tokens in ("10M", "30M")))
+    design = design_of(
+        *({"model": size, "budget": tokens} for size in ("14m", "70m") for tokens in ("10M", "30M"))
+    )
     assert list(design.lines("size").values()) == ["10M tokens", "30M tokens"] * 2
     assert list(design.lines("budget").values()) == ["14m", "14m", "70m", "70m"]
     assert set(design.lines("size", "budget").values()) == {"gpt_neox, char, demo"}
@@ -50,7 +52,13 @@ CELLS = [(name, kind) for name in ARCHITECTURES for kind in ("char", "bpe")]
 def design_of_objectives(objectives):
     """A grid of architectures and tokenizers, each architecture with one objective or with that of the tokenizer."""
     factors = {
-        f"{name} {kind}": {"architecture": name, "size": "tiny", "model": name, "tokenizer": kind, "objective": one}
+        f"{name} {kind}": {
+            "architecture": name,
+            "size": "tiny",
+            "model": name,
+            "tokenizer": kind,
+            "objective": one,
+        }
         for (name, kind), one in zip(CELLS, objectives, strict=True)
     }
     hashes = {run: ("0" * 64, f"{place:064}") for place, run in enumerate(factors)}

@@ -86,7 +86,9 @@ def test_last_scored_step_is_that_of_each_run_and_benchmark(make_run: MakeRun, t
     ([("a", "pll"), ("b", "prompt")], [("pll",), ("prompt",)]),
 ])  # fmt: skip
 def test_masked_models_join_the_scorer_of_causal_ones(scored, ways) -> None:
-    frame = pd.DataFrame([{"benchmark": "zho", "run": run, "scorer": name, "linking": "lp"} for run, name in scored])
+    frame = pd.DataFrame(
+        [{"benchmark": "zho", "run": run, "scorer": name, "linking": "lp"} for run, name in scored]
+    )
     assert sorted(tuple(sorted(way)) for _, way in targets(frame)) == ways
 
 

@@ -35,7 +35,9 @@ def test_accuracies_are_those_of_accuracy_csv(tmp_path: Path) -> None:
     last = _only(tmp_path)
     assert last.models == ["m0", "m1"]
     for model in last.models:
-        table = pd.read_csv(tmp_path / model / "eval" / "accuracy.csv").query("linking == 'lp' and split == 'all'")
+        table = pd.read_csv(tmp_path / model / "eval" / "accuracy.csv").query(
+            "linking == 'lp' and split == 'all'"
+        )
         columns = ["n", "clusters", "accuracy", "ci_low", "ci_high", "exact_low", "exact_high"]
         for ours, rows in (
             (last.points, table["paradigm"].isin(PARADIGMS)),
@@ -105,7 +107,10 @@ def test_languages_are_grouped_by_benchmark_and_scorer(tmp_path: Path) -> None:
         pairs = make_pairs(name, PARADIGMS, each=5)
         write_scored(tmp_path / "m", pairs, make_scores(chances(pairs, 0.8, 0)))
     groups = list(group_languages(_study(tmp_path)))
-    assert [(group.family, list(group.by_language)) for group in groups] == [("blimp", [""]), ("tse", ["eus", "hin"])]
+    assert [(group.family, list(group.by_language)) for group in groups] == [
+        ("blimp", [""]),
+        ("tse", ["eus", "hin"]),
+    ]
     assert groups[1].title.startswith("tse, ")
 
 

@@ -152,7 +152,9 @@ def test_a_record_that_this_version_does_not_write_is_named(make_run: MakeRun) -
     facts = read_run_facts(folder)
     assert facts is not None
     RECORD.write(folder / "run.json", facts.model_dump() | {"tokens_budget": "10M"})
-    with pytest.raises(DamagedError, match=r"run\.json: not what this version writes \(tokens_budget: Input should be"):
+    with pytest.raises(
+        DamagedError, match=r"run\.json: not what this version writes \(tokens_budget: Input should be"
+    ):
         find_runs(["runs/*"])
 
 

@@ -59,7 +59,10 @@ def test_matches_pass_over_benchmarks_that_were_not_scored(write) -> None:
             ":1: no column 'line'; the columns are model, lyne, parameters. Did you mean",
         ),
         ("model,line,parameters\n", "has a header and no line below it"),
-        ("model,line,parameters\nxglm-546M,X,1\n", ":2: allowed: xglm-1.7B, xglm-564M. Did you mean 'xglm-564M'?"),
+        (
+            "model,line,parameters\nxglm-546M,X,1\n",
+            ":2: allowed: xglm-1.7B, xglm-564M. Did you mean 'xglm-564M'?",
+        ),
         ("model,line,parameters\nxglm-564M,X,1.7B\n", ":2: 'parameters' is '1.7B'; a number above 0 is expected"),
         ("model,line,parameters\nxglm-564M,X,-1\n", ":2: 'parameters' is '-1'; a number above 0 is expected"),
         ("model,line,parameters\nxglm-564M,X\n", ":2: 3 cells are expected, as in the header"),
@@ -78,7 +81,10 @@ def test_a_broken_file_of_models_is_named(write, text: str, message: str) -> Non
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("language,frequency\nnld,often\n", ":2: 'frequency' is 'often'; a number above 0 is expected, or nothing"),
+        (
+            "language,frequency\nnld,often\n",
+            ":2: 'frequency' is 'often'; a number above 0 is expected, or nothing",
+        ),
         ("language,EU\nnld,perhaps\n", ":2: 'EU' is 'perhaps'; a set of languages takes yes or no"),
         ("language\nnld\nnld\n", ":3: nld stands in line 2 already"),
     ],

@@ -21,7 +21,9 @@ def rows_of(*lines: str, width: float = 0.1, runs: int = 2, **more: object) -> p
     """Curves that rise by the tokens, each line a little above the one before."""
     tables = [
         pd.DataFrame({"line": line, "step": [0, 1, 2], "tokens": [0, 100, 200], "runs": runs, "accuracy": height})
-        for line, height in zip(lines, (np.array([0.5, 0.6, 0.7]) + 0.05 * place for place in range(9)), strict=False)
+        for line, height in zip(
+            lines, (np.array([0.5, 0.6, 0.7]) + 0.05 * place for place in range(9)), strict=False
+        )
     ]
     table = pd.concat(tables, ignore_index=True)
     return table.assign(low=table["accuracy"] - width / 2, high=table["accuracy"] + width / 2, **more)
@@ -103,7 +105,9 @@ def test_one_panel_of_lines_becomes_a_panel_for_each_level_of_a_factor() -> None
 def test_panels_by_phenomenon_stay_whatever_the_factor_and_others_are_not_divided() -> None:
     look = LineStyles(STYLES, {"a": "char", "b": "bpe"})
     rows = pd.concat([rows_of("a", "b", phenomenon=name) for name in ("all", "b_x", "A")], ignore_index=True)
-    overall, phenomena = overall_and_phenomena(rows, "n", "What", "A note.", lambda own: figure_of(own, look=look))
+    overall, phenomena = overall_and_phenomena(
+        rows, "n", "What", "A note.", lambda own: figure_of(own, look=look)
+    )
     assert [axes.get_title() for axes in overall.figure.axes] == ["char", "bpe"]
     assert [axes.get_title() for axes in phenomena.figure.axes] == ["A", "b x"]
     other = drawn(figure_of(rows_of("a", "elsewhere"), look=look))
@@ -113,13 +117,18 @@ def test_panels_by_phenomenon_stay_whatever_the_factor_and_others_are_not_divide
 def test_parts_of_a_line_are_told_apart_by_their_width() -> None:
     rows = pd.concat([rows_of("a", part=part) for part in ("good", "bad")], ignore_index=True)
     drawing = drawn(figure_of(rows, widths={"good": 1.5, "bad": 0.6}))
-    assert [line.get_linewidth() for line in drawing.figure.axes[0].lines if len(line.get_xdata()) == 3] == [1.5, 0.6]
+    assert [line.get_linewidth() for line in drawing.figure.axes[0].lines if len(line.get_xdata()) == 3] == [
+        1.5,
+        0.6,
+    ]
     assert [text.get_text() for text in drawing.figure.legends[0].get_texts()] == ["a (2 runs)", "good", "bad"]
     assert layers(spec_of(drawing), "line")[0]["encoding"]["strokeWidth"]["scale"]["domain"] == ["good", "bad"]
 
 
 def test_dots_are_not_joined() -> None:
-    rows = pd.concat([rows_of("a", source="fit"), rows_of("a", source="observed", width=np.nan)], ignore_index=True)
+    rows = pd.concat(
+        [rows_of("a", source="fit"), rows_of("a", source="observed", width=np.nan)], ignore_index=True
+    )
     drawing = drawn(figure_of(rows, dots=("source", "observed")))
     line, dots = (one for one in drawing.figure.axes[0].lines if len(one.get_xdata()) == 3)
     assert (line.get_linestyle(), dots.get_linestyle()) == ("-", "None")

@@ -38,7 +38,9 @@ def letter_tokenizer() -> PreTrainedTokenizerFast:
 
 def batches_of(documents: list[str], length: int, sequences: int, seed: int = 0, grow: bool = False) -> Batches:
     """The batches over documents whose tokens are letters; in two steps of sequences that ``grow`` they have one."""
-    ids = np.array([one for text in documents for one in (EOS, *(IDS[letter] for letter in text))], dtype=np.uint16)
+    ids = np.array(
+        [one for text in documents for one in (EOS, *(IDS[letter] for letter in text))], dtype=np.uint16
+    )
     token_bytes = np.array([0, *(len(letter.encode()) for letter in LETTERS)], dtype=np.int32)
     unigrams, starts = np.bincount(ids, minlength=len(token_bytes)), np.flatnonzero(ids == EOS)
     store = TokenStore(
@@ -85,7 +87,9 @@ def test_counts_of_a_small_text_by_hand() -> None:
     assert count_seen(batches, tokenizer, 3, wanted, spaced=True) == SeenCounts(15, {
         "ab": 6, "c": 3, "a": 3, "ab c": 3, "c ab": 3,
     })  # fmt: skip
-    characters = count_seen(batches_of(["天地天", "天地"], 6, 1), tokenizer, 1, {"天", "天 地", "地 天"}, spaced=False)
+    characters = count_seen(
+        batches_of(["天地天", "天地"], 6, 1), tokenizer, 1, {"天", "天 地", "地 天"}, spaced=False
+    )
     assert characters == SeenCounts(5, {"天": 3, "天 地": 2, "地 天": 1})
 
 
@@ -102,7 +106,8 @@ def test_counts_are_those_of_a_plain_loop(documents, length, sequences, steps, s
         for window in batches.of_step(step).tolist():
             text = "".join("|" if one == EOS else LETTERS[one - 1] for one in window)
             parts = [
-                part.replace(".", " . ").split() if spaced else [*part.replace(" ", "")] for part in text.split("|")
+                part.replace(".", " . ").split() if spaced else [*part.replace(" ", "")]
+                for part in text.split("|")
             ]
             parts[0] = parts[0][1:]
             if spaced:

@@ -61,12 +61,19 @@ def test_without_the_key_the_note_says_how_to_have_it(parts_of):
 
 def test_agreement_has_figures_and_says_why_seeds_cannot_be_told_apart(parts_of):
     _, agreement = parts_of(3)
-    assert [one.name for one in agreement.drawings] == ["seed_agreement_zho_overall", "seed_agreement_zho_phenomena"]
+    assert [one.name for one in agreement.drawings] == [
+        "seed_agreement_zho_overall",
+        "seed_agreement_zho_phenomena",
+    ]
     told, text = [one for one in agreement.content if isinstance(one, str)]
     table = agreement.tables["seed_agreement_zho"]
     (last,) = table[(table["phenomenon"] == "all") & (table["step"] == table["step"].max())].to_dict("records")
-    assert f"agree on {100 * last['agreement']:.1f} % of all pairs, with a kappa of {last['kappa']:.2f}, and" in told
-    assert f"their margins correlate by {last['margin_correlation']:.2f}. Where nearly all answers are alike" in told
+    assert (
+        f"agree on {100 * last['agreement']:.1f} % of all pairs, with a kappa of {last['kappa']:.2f}, and" in told
+    )
+    assert (
+        f"their margins correlate by {last['margin_correlation']:.2f}. Where nearly all answers are alike" in told
+    )
     assert "Train seeds.init=0 seeds.data=1, seeds.init=1 seeds.data=0 too" in text
     (view,) = [one for one in agreement.content if isinstance(one, TableView)]
     assert set(view.table["tokens"]) == {agreement.tables["seed_agreement_zho"]["tokens"].max()}
@@ -83,7 +90,9 @@ def test_crossed_seeds_have_a_table_of_their_shares(count, make_run, parts_of, t
     assert set(kappas.table["between"]) == {"all runs", "same init", "same data order", "both differ"}
     assert shares.table["measure"].tolist() == ["right"] * 3 + ["margin"] * 3
     total = 1 if count == 3 else 0  # two inits and orders tell no shares
-    assert shares.table[["init_share", "order_share", "rest_share"]].sum(axis=1).to_numpy() == pytest.approx(total)
+    assert shares.table[["init_share", "order_share", "rest_share"]].sum(axis=1).to_numpy() == pytest.approx(
+        total
+    )
     assert len(agreement.tables["seed_components_zho"]) == 2 * 3 * len(STEPS)
     assert len([one for one in agreement.content if isinstance(one, str)]) == 1  # how far seeds agree
 

@@ -68,7 +68,11 @@ def test_events_equal_a_count_by_hand(verdicts):
     events = find_events(verdicts)
     places = {"first_right_step": verdicts == RIGHT, "right_for_good_step": events.learned,
               "lost_for_good_step": events.forgotten}  # fmt: skip
-    sums = {"flips": events.flipped, "times_learned": events.became_right, "times_forgotten": events.became_not_right}
+    sums = {
+        "flips": events.flipped,
+        "times_learned": events.became_right,
+        "times_forgotten": events.became_not_right,
+    }
     for item in range(verdicts.shape[1]):
         expected = count_by_hand(verdicts[:, item].tolist(), range(len(verdicts)))
         for name, mask in places.items():

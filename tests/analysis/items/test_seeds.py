@@ -99,7 +99,12 @@ def test_runs_that_share_a_seed_are_compared_apart(make_run, study_of):
     make_runs(make_run, [(0, 0), (0, 1), (1, 0)])
     table = study_of().agreement()
     overall = table[(table["phenomenon"] == "all") & (table["step"] == 4)].set_index("between")
-    assert overall["run_pairs"].to_dict() == {"all runs": 3, "same init": 1, "same data order": 1, "both differ": 1}
+    assert overall["run_pairs"].to_dict() == {
+        "all runs": 3,
+        "same init": 1,
+        "same data order": 1,
+        "both differ": 1,
+    }
 
 
 def test_components_are_those_of_the_textbooks_table():
@@ -161,7 +166,9 @@ def test_the_interval_of_a_share_holds_it_where_a_seed_does_the_same_to_all_pair
     draw = np.random.default_rng(5)
     held = []
     for _ in range(100):
-        values = np.sqrt(0.57) * draw.standard_normal((4, 1, 1, 1)) + np.sqrt(0.14) * draw.standard_normal((1, 4, 1, 1))
+        values = np.sqrt(0.57) * draw.standard_normal((4, 1, 1, 1)) + np.sqrt(0.14) * draw.standard_normal(
+            (1, 4, 1, 1)
+        )
         values = values + np.sqrt(0.29) * draw.standard_normal((4, 4, 1, 30))
         found = shares_with_intervals(mean_squares(values), 4, 4)
         assert found["init_share_low"] <= found["init_share"] <= found["init_share_high"]

@@ -43,7 +43,9 @@ def test_counts_and_lines_are_those_of_reading_the_batches_in_their_order(
     for step in range(steps + 1):
         for window in batches.of_step(step).tolist() if step else []:
             for text, words in whole_texts(window, spaced):
-                grams = [" ".join(words[at : at + size]) for size in (1, 2, 3) for at in range(len(words) - size + 1)]
+                grams = [
+                    " ".join(words[at : at + size]) for size in (1, 2, 3) for at in range(len(words) - size + 1)
+                ]
                 counts.update(grams)
                 for gram in grams:
                     last[gram] = step
@@ -61,7 +63,10 @@ def test_what_differs_is_counted_with_its_neighbors():
         "see", "cat see", "see it", "the cat see", "cat see it", "see it now",
     ]  # fmt: skip
     assert edited["words"].tolist() == 2 * [1, 2, 2, 3, 3, 3]
-    assert list_edited("天地", "天", spaced=False).to_numpy().tolist() == [["good", "地", 1], ["good", "天 地", 2]]
+    assert list_edited("天地", "天", spaced=False).to_numpy().tolist() == [
+        ["good", "地", 1],
+        ["good", "天 地", 2],
+    ]
 
 
 def test_the_lines_that_were_seen_last_come_first():

@@ -36,7 +36,8 @@ LAST = {
 def test_languages_are_counted_where_they_have_ten_pairs_of_a_condition():
     table = condition_table(LAST).set_index(["phenomenon", "value", "order"])
     counts = {
-        key: tuple(row) for key, row in zip(table.index, table[["languages", "significant"]].to_numpy(), strict=True)
+        key: tuple(row)
+        for key, row in zip(table.index, table[["languages", "significant"]].to_numpy(), strict=True)
     }
     assert counts == {
         ("SV-#", "SG", "SV"): (3, 2),  # the layers of Basque together; Russian is uncertain
@@ -77,7 +78,9 @@ def study(tmp_path):
             )
             for place, share in enumerate((0.6, 0.9)):
                 write_scored(tmp_path / f"m{place}", pairs, make_scores(chances(pairs, share, place), place))
-        settings = analyze_settings(runs=f"{tmp_path}/m*", out=str(tmp_path / "out"), linking="lp", formats=("png",))
+        settings = analyze_settings(
+            runs=f"{tmp_path}/m*", out=str(tmp_path / "out"), linking="lp", formats=("png",)
+        )
         return read_study(find_runs(settings.runs), settings)
 
     return study

@@ -9,7 +9,8 @@ from ucurve.analysis.scaling.laws import logistic_law
 def test_a_planted_curve_is_found() -> None:
     frequency = np.geomspace(1e3, 1e10, 60)
     found = fit_logistic(
-        frequency, logistic_law(frequency, np.array([0.97, 1.4, 6.0])) + np.random.default_rng(0).normal(0, 0.005, 60)
+        frequency,
+        logistic_law(frequency, np.array([0.97, 1.4, 6.0])) + np.random.default_rng(0).normal(0, 0.005, 60),
     )
     assert found is not None
     top, slope, middle = found
@@ -48,10 +49,14 @@ def test_a_language_of_few_pairs_is_neither() -> None:
     frequency = np.geomspace(1e3, 1e9, 30)
     accuracy = logistic_law(frequency, np.array([0.95, 1.5, 6.0]))
     accuracy[5] += 0.25
-    points = pd.DataFrame({"model": "m", "language": range(30), "frequency": frequency, "n": 8, "accuracy": accuracy})
+    points = pd.DataFrame(
+        {"model": "m", "language": range(30), "frequency": frequency, "n": 8, "accuracy": accuracy}
+    )
     assert (residual_table(points)["verdict"] == "").all()
 
 
 def test_no_language_with_a_frequency_gives_no_rows() -> None:
-    points = pd.DataFrame({"model": ["m"], "language": ["l"], "frequency": [np.nan], "n": [10], "accuracy": [0.5]})
+    points = pd.DataFrame(
+        {"model": ["m"], "language": ["l"], "frequency": [np.nan], "n": [10], "accuracy": [0.5]}
+    )
     assert residual_table(points).empty

@@ -37,7 +37,11 @@ def test_a_line_that_learns_later_is_lower_where_it_does(make_line, tmp_path: Pa
     curves, table = differences_along(scored.curve_rows(), scored.study.runs)
     [row] = table[table["phenomenon"] == "all"].to_dict("records")
     sign = 1 if row["level"] == "gpt_neox" else -1
-    assert (row["factor"], {row["level"], row["other"]}, row["pairs"]) == ("architecture", {"gpt_neox", "llama"}, 1)
+    assert (row["factor"], {row["level"], row["other"]}, row["pairs"]) == (
+        "architecture",
+        {"gpt_neox", "llama"},
+        1,
+    )
     assert 32 * TOKENS <= row["largest_at"] <= 128 * TOKENS, "half way between both"
     assert sign * row["largest"] > 0.15
     assert row["largest_low"] < row["largest"] < row["largest_high"]

@@ -42,7 +42,9 @@ def test_lines_come_with_their_factors_the_highest_first(grid) -> None:
 
 def test_one_seed_has_the_interval_over_its_pairs(make_run: MakeRun, tmp_path: Path) -> None:
     for tokenizer, accuracy in (("char", 0.6), ("word", 0.9)):
-        run = make_run([score_row(8, accuracy)], tokenizer=tokenizer, held_out={4: 2.5, 8: 2.0}, bits={4: 2, 8: 2})
+        run = make_run(
+            [score_row(8, accuracy)], tokenizer=tokenizer, held_out={4: 2.5, 8: 2.0}, bits={4: 2, 8: 2}
+        )
         (run / "metrics.jsonl").write_text('{"step": 1, "tokens": 3600, "tokens_per_second": 2}\n')
     study = study_of(tmp_path)
     ends = line_ends(study)
@@ -62,7 +64,9 @@ def test_a_factor_is_compared_among_lines_that_are_equal_in_all_others(grid) -> 
     assert found["difference"].to_dict() == pytest.approx({"gpt_neox": -0.1, "bert": -0.3, "mean of 2": -0.2})
     assert found[["level", "other"]].drop_duplicates().to_numpy().tolist() == [["char", "word"]]
     assert (found["p"] < 0.05).all()
-    assert found.loc["mean of 2", "high"] - found.loc["mean of 2", "low"] < found["high"].max() - found["low"].min()
+    assert (
+        found.loc["mean of 2", "high"] - found.loc["mean of 2", "low"] < found["high"].max() - found["low"].min()
+    )
     highest, *_, sentence = describe_ends(grid, line_ends(grid))
     assert highest.endswith("Lower, in other seeds too: gpt_neox, word; gpt_neox, char; bert, char.")
     assert sentence.startswith(
@@ -75,11 +79,18 @@ def test_a_line_that_is_scored_in_two_ways_has_two_names_and_is_compared_as_a_ca
     make_run: MakeRun, tmp_path: Path
 ) -> None:
     for tokenizer, accuracy in (("char", 0.6), ("word", 0.7)):
-        rows = [score_row(8, accuracy + more, scorer=scorer) for scorer, more in (("pll", 0.2), ("sentence", 0.0))]
+        rows = [
+            score_row(8, accuracy + more, scorer=scorer) for scorer, more in (("pll", 0.2), ("sentence", 0.0))
+        ]
         make_run(rows, tokenizer=tokenizer)
     study = study_of(tmp_path)
     ends = line_ends(study)
-    assert ends.table["line"].tolist() == ["word, by pll", "char, by pll", "word, by sentence", "char, by sentence"]
+    assert ends.table["line"].tolist() == [
+        "word, by pll",
+        "char, by pll",
+        "word, by sentence",
+        "char, by sentence",
+    ]
     assert compare_levels(study, ends, "tokenizer")["difference"].tolist() == pytest.approx([-0.1])
     assert lines_view(ends.table, study.design).columns[0].name == "line"
 
@@ -128,7 +139,9 @@ def test_the_first_screen_of_a_grid_has_the_table_and_the_design(grid) -> None:
 
 
 def test_the_table_of_three_factors_has_all_that_is_told_of_a_line(make_run: MakeRun, tmp_path: Path) -> None:
-    for place, (model, tokenizer, tokens) in enumerate(product(("14m", "llama-14m"), ("char", "word"), ("10M", "20M"))):
+    for place, (model, tokenizer, tokens) in enumerate(
+        product(("14m", "llama-14m"), ("char", "word"), ("10M", "20M"))
+    ):
         step = 8 + place
         rows = [score_row(step, 0.6 + place / 100, benchmark=name) for name in ("zho",)]
         bits = {step: 3 - place / 10}

@@ -18,7 +18,15 @@ from ucurve.errors import UserError
 from ucurve.storage.run_folder import checkpoint_folder
 
 STEPS = (0, 1, 10, 100)
-TEXT = {"source": "t", "documents": 1, "bytes": 9, "unknown_bytes": 0, "tokens": 9, "left_out": 0, "sha256": "6" * 64}
+TEXT = {
+    "source": "t",
+    "documents": 1,
+    "bytes": 9,
+    "unknown_bytes": 0,
+    "tokens": 9,
+    "left_out": 0,
+    "sha256": "6" * 64,
+}
 
 
 @pytest.fixture
@@ -37,7 +45,9 @@ def make_line(make_run: MakeRun):
             change_run(folder, held_out=text)
             for step in STEPS[1:]:
                 tokens = step * TOKENS_PER_STEP
-                write_manifest_of(checkpoint_folder(folder, step), step, tokens=tokens, flops_exact=flops * tokens)
+                write_manifest_of(
+                    checkpoint_folder(folder, step), step, tokens=tokens, flops_exact=flops * tokens
+                )
             folders.append(folder)
         return folders
 
@@ -59,7 +69,13 @@ def test_lines_are_read_where_they_are_equal(make_line, tmp_path: Path) -> None:
     tokens = overall(found.lines, "tokens", last=True).set_index("line")
     assert tokens["accuracy"].to_dict() == pytest.approx({"gpt_neox": 0.85, "llama": 0.7})
     assert tokens["level"].tolist() == [100 * TOKENS_PER_STEP] * 2
-    assert overall(found.lines, "tokens")["level"].unique().tolist() == [3e4, 1e5, 3e5, 1e6, 100 * TOKENS_PER_STEP]
+    assert overall(found.lines, "tokens")["level"].unique().tolist() == [
+        3e4,
+        1e5,
+        3e5,
+        1e6,
+        100 * TOKENS_PER_STEP,
+    ]
 
     # With ten times the FLOPs for a token, llama has had the FLOPs of 100 steps of the other after its 10.
     flops = overall(found.lines, "FLOPs", last=True).set_index("line")
@@ -70,7 +86,9 @@ def test_lines_are_read_where_they_are_equal(make_line, tmp_path: Path) -> None:
     loss = overall(found.lines, "bits per byte", last=True).set_index("line")
     assert loss["level"].tolist() == [4.0, 4.0]
     assert loss["accuracy"].to_dict() == pytest.approx({"gpt_neox": 0.5 + 0.35 * 2 / 3, "llama": 0.7})
-    assert loss["tokens"].to_dict() == pytest.approx({"gpt_neox": 10 * TOKENS_PER_STEP, "llama": 100 * TOKENS_PER_STEP})
+    assert loss["tokens"].to_dict() == pytest.approx(
+        {"gpt_neox": 10 * TOKENS_PER_STEP, "llama": 100 * TOKENS_PER_STEP}
+    )
 
 
 def test_differences_and_their_intervals_are_over_runs(make_line, tmp_path: Path) -> None:
@@ -87,7 +105,9 @@ def test_differences_and_their_intervals_are_over_runs(make_line, tmp_path: Path
     )
     assert row["difference"] == pytest.approx(0.72 - 0.85)
     alone = ttest_ind([0.65, 0.75, 0.76], [0.8, 0.9], equal_var=False).confidence_interval(0.95)
-    assert alone.low < row["low"] < row["high"] < alone.high, "runs of other amounts of tokens say how much they vary"
+    assert alone.low < row["low"] < row["high"] < alone.high, (
+        "runs of other amounts of tokens say how much they vary"
+    )
     assert "FLOPs" not in set(found.lines["equal_in"]), "equal FLOPs for a token: the same as equal tokens"
 
 
@@ -139,7 +159,9 @@ def test_one_text_in_the_tokens_of_two_tokenizers_is_one_text(make_line, tmp_pat
     assert found.notes == ()
 
 
-def test_masked_models_stand_beside_causal_ones_but_not_at_equal_loss(make_line, make_run, tmp_path: Path) -> None:
+def test_masked_models_stand_beside_causal_ones_but_not_at_equal_loss(
+    make_line, make_run, tmp_path: Path
+) -> None:
     make_line(0.8)
     masked = [score_row(step, 0.7, scorer="pll_l2r") for step in STEPS]
     make_run(masked, model="bert-14m")

@@ -98,11 +98,16 @@ def test_figures_have_a_panel_for_each_benchmark_and_say_what_the_band_is(run, t
     run(model="70m")
     run(model="14m", benchmark="blimp", tokenizer="word")
     (part,) = length_bias_sections(study_of(tmp_path))
-    assert [drawing.name for drawing in part.drawings] == ["length_bias_accuracy_unequal", "length_bias_delta_acc"]
+    assert [drawing.name for drawing in part.drawings] == [
+        "length_bias_accuracy_unequal",
+        "length_bias_delta_acc",
+    ]
     first = part.drawings[0]
     assert [axes.get_title() for axes in first.figure.axes] == ["blimp", "zho"]
     assert "± 1 sample sd over models" in first.note
-    assert "± 1 sample sd over models" in " ".join(text.get_text() for text in first.figure.texts).replace("\n", " ")
+    assert "± 1 sample sd over models" in " ".join(text.get_text() for text in first.figure.texts).replace(
+        "\n", " "
+    )
     assert len(part.tables["best_alpha"]) == 3
     assert part.tables["best_alpha_of_means"]["models"].tolist() == [1, 2]
 

@@ -100,7 +100,9 @@ def _run(make_run: MakeRun, sentences=SENTENCES, step: int = 8, **options) -> Pa
     return folder
 
 
-def test_stored_scores_of_rated_sentences_are_read_and_averaged_over_seeds(make_run, tmp_path, ratings, pairs) -> None:
+def test_stored_scores_of_rated_sentences_are_read_and_averaged_over_seeds(
+    make_run, tmp_path, ratings, pairs
+) -> None:
     for seed in (0, 1):
         _run(make_run, seed=seed)
     _run(make_run, model="70m", sentences=list(reversed(SENTENCES)))  # another file's sentences
@@ -130,7 +132,9 @@ def test_without_ratings_there_is_no_table(make_run: MakeRun, tmp_path: Path) ->
     assert list(correlation_sections(study_of(tmp_path))) == []
 
 
-def test_ratings_that_were_not_scored_say_how_to_score_them(make_run: MakeRun, tmp_path: Path, ratings: Path) -> None:
+def test_ratings_that_were_not_scored_say_how_to_score_them(
+    make_run: MakeRun, tmp_path: Path, ratings: Path
+) -> None:
     make_run([score_row(8, 0.6)])
     with pytest.raises(
         UserError,
@@ -146,7 +150,9 @@ def test_a_file_that_is_not_there_is_named(make_run: MakeRun, tmp_path: Path) ->
 
 
 def test_pairs_must_be_rated_sentences(pairs, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"rating_pairs\.csv:3: 'dddx' is not a sentence of .* Did you mean 'dddd'\?"):
+    with pytest.raises(
+        UserError, match=r"rating_pairs\.csv:3: 'dddx' is not a sentence of .* Did you mean 'dddd'\?"
+    ):
         read_rating_pairs(pairs("a,bb", "ccc,dddx"), SENTENCES)
     with pytest.raises(UserError, match=r"rating_pairs\.csv: 2 pairs; 3 at least are needed"):
         read_rating_pairs(pairs("a,bb", "ccc,dddd"), SENTENCES)

@@ -42,7 +42,10 @@ def test_a_run_that_does_not_say_has_the_size_of_its_vocabulary_alone(make_run: 
 
 @pytest.mark.parametrize(
     ("tokens", "message"),
-    [([1], r"statistics\.json: tokens holds \[1\]"), ({"all": "many"}, r"statistics\.json: tokens\.all holds 'many'")],
+    [
+        ([1], r"statistics\.json: tokens holds \[1\]"),
+        ({"all": "many"}, r"statistics\.json: tokens\.all holds 'many'"),
+    ],
 )
 def test_a_broken_record_is_named(make_run: MakeRun, tmp_path: Path, tokens, message) -> None:
     _describe(make_run([score_row(0, 0.5)]), tokens)

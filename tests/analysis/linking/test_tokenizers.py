@@ -22,7 +22,9 @@ def _table(tmp_path: Path) -> pd.DataFrame:
     return over_tokenizers(average_by_tokenizer(linking_by_run(scored.rows), scored.study.runs))
 
 
-def test_the_last_columns_are_means_over_tokenizers_of_means_over_seeds(make_run: MakeRun, tmp_path: Path) -> None:
+def test_the_last_columns_are_means_over_tokenizers_of_means_over_seeds(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
     make_run(_splits(0.8, 0.6, 0.9), tokenizer="char", seed=0)
     make_run(_splits(0.8, 0.7, 0.8), tokenizer="char", seed=1)
     make_run(_splits(0.7, 0.7, 0.7), tokenizer="word")
@@ -61,7 +63,9 @@ def test_a_split_without_pairs_counts_for_nothing() -> None:
     assert math.isnan(found["delta_acc"])
 
 
-def test_parameters_of_ones_own_are_compared_only_where_each_tokenizer_has_one(make_run: MakeRun, tmp_path) -> None:
+def test_parameters_of_ones_own_are_compared_only_where_each_tokenizer_has_one(
+    make_run: MakeRun, tmp_path
+) -> None:
     functions = {"char": ["morcela:0.1:12"], "word": ["morcela:0.7:12"]}
     for tokenizer, names in functions.items():
         make_run([row for name in names for row in _splits(0.8, 0.6, 0.9, linking=name)], tokenizer=tokenizer)

@@ -28,7 +28,10 @@ def _swedish(*, as_printed: bool = False) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def _points(wide: pd.DataFrame) -> pd.DataFrame:
     return (
-        wide.drop(index="Avg").rename_axis("suite").reset_index().melt("suite", var_name="model", value_name="accuracy")
+        wide.drop(index="Avg")
+        .rename_axis("suite")
+        .reset_index()
+        .melt("suite", var_name="model", value_name="accuracy")
     )
 
 
@@ -74,7 +77,9 @@ def test_averages_of_rublimp_table_11_are_means_over_ten_columns() -> None:
     found = benchmark_table(points).set_index("model")
     assert (found["mean"] - table.set_index("model")["Avg"]).abs().max() <= 0.005 + 1e-9
     ours = table.set_index("model")["RuBLiMP"]
-    assert (ours - _rublimp()[1]["average_45"]).dropna().abs().max() == 0  # the column ru is the mean over paradigms
+    assert (
+        ours - _rublimp()[1]["average_45"]
+    ).dropna().abs().max() == 0  # the column ru is the mean over paradigms
 
 
 def test_gaps_between_rublimp_and_clams_are_cut_in_the_text() -> None:
@@ -84,7 +89,9 @@ def test_gaps_between_rublimp_and_clams_are_cut_in_the_text() -> None:
     clams = (73.52, 83.33, 78.02, 78.17, 51.51, 60.72, 76.31, 77.56, 73.49, 76.18, 79.72, 81.95, 83.53, 83.72, 80.73,
              82.62, 87.04)  # fmt: skip
     rows = [
-        ("spa", place, name, values[place]) for name, values in (("ru", ours), ("clams", clams)) for place in range(17)
+        ("spa", place, name, values[place])
+        for name, values in (("ru", ours), ("clams", clams))
+        for place in range(17)
     ]
     gaps = largest_gaps(pd.DataFrame(rows, columns=["match", "model", "benchmark", "accuracy"]))
     assert gaps["gap"].max() == pytest.approx(37.69)
@@ -154,7 +161,12 @@ def test_phenomena_of_several_benchmarks_are_matched_and_pooled() -> None:
         ("m", "x", "one", 100, 0.5), ("m", "x", "two", 300, 0.9), ("m", "y", "three", 10, 0.6), ("m", "y", "no", 10, 0),
     ], columns=["model", "benchmark", "phenomenon", "n", "accuracy"])  # fmt: skip
     matches = pd.DataFrame(
-        [("agreement", "x", "one"), ("agreement", "x", "two"), ("agreement", "y", "three"), ("agreement", "z", "four")],
+        [
+            ("agreement", "x", "one"),
+            ("agreement", "x", "two"),
+            ("agreement", "y", "three"),
+            ("agreement", "z", "four"),
+        ],
         columns=["match", "benchmark", "phenomenon"],
     )
     table = matched_phenomena(points, matches)

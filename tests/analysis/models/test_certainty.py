@@ -9,7 +9,13 @@ def test_a_box_by_hand() -> None:
     """Quartiles of 0, 1, 2, 3, 4, 20: 1.25 and 3.75; the whiskers end at 0 and 4, and 20 lies beyond."""
     points = pd.DataFrame({"suite": "s", "model": list("abcdef"), "delta_nll": [0, 1, 2, 3, 4, 20.0]})
     (box,) = box_table(points).to_dict("records")
-    assert [box[name] for name in ("q1", "median", "q3", "whisker_low", "whisker_high")] == [1.25, 2.5, 3.75, 0, 4]
+    assert [box[name] for name in ("q1", "median", "q3", "whisker_low", "whisker_high")] == [
+        1.25,
+        2.5,
+        3.75,
+        0,
+        4,
+    ]
     assert (box["models"], box["outliers"]) == (6, "f")
 
 

@@ -58,7 +58,9 @@ def test_models_above_and_below_chance_as_section_5_1_lists_them() -> None:
     assert set(every.query("language == 'basque'").index) == {
         "mGPT-1.3B", "mGPT-13B", "BLOOM-7.1B", "BLOOM-176B", "XGLM-1.7B", "XGLM-2.9B", "XGLM-7.5B", "XLM-R-XXL",
     }  # fmt: skip
-    assert set(counts.query("language == 'hindi'").index) - set(every.query("language == 'hindi'").index) == {"mBERT"}
+    assert set(counts.query("language == 'hindi'").index) - set(every.query("language == 'hindi'").index) == {
+        "mBERT"
+    }
     assert counts.query("language == 'hindi'").loc["mBERT", "below"] == 3
     assert set(every.query("language == 'swahili'").index) == {"XGLM-7.5B"}
     none = counts.query("language == 'swahili' and above == 0").index
@@ -84,7 +86,9 @@ def test_the_easiest_swahili_suite() -> None:
 def test_xglm_4_5b_is_poorest_more_often_than_printed() -> None:
     """P11c: "10 out of 18 suites" and "the remaining 8"; there are 20 suites, and it is poorest on 11."""
     table = _tested()
-    xglm = table[table["model"].str.startswith("XGLM")].pivot_table(index="suite", columns="model", values="accuracy")
+    xglm = table[table["model"].str.startswith("XGLM")].pivot_table(
+        index="suite", columns="model", values="accuracy"
+    )
     place = xglm.rank(axis=1)["XGLM-4.5B"]
     assert place.value_counts().to_dict() == {1: 11, 2: 9}
     assert (place[place.index.str.startswith("basque")] == 1).sum() == 7

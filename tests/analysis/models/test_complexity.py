@@ -22,7 +22,10 @@ def test_accuracy_rises_in_hindi_and_falls_in_swahili() -> None:
     assert len(hindi) == 4
     assert (hindi["change"] > 0).all()
     verbal = swahili[swahili["predicate"] == "verbal predicate"]
-    assert verbal["after"].tolist() == ["N_of_Poss_D_V", "N_of_Poss_D_A_V"]  # the fourth suite failed people's check
+    assert verbal["after"].tolist() == [
+        "N_of_Poss_D_V",
+        "N_of_Poss_D_A_V",
+    ]  # the fourth suite failed people's check
     assert (verbal["change"] < 0).all()
 
 

@@ -44,7 +44,13 @@ def test_mcnemar_by_hand() -> None:
     """12 pairs that only one gets right, 3 that only the other does: the exact binomial test of 12 in 15."""
     credit = _credit([1.0] * 12 + [0.0] * 3 + [1.0] * 20, [0.0] * 12 + [1.0] * 3 + [1.0] * 20)
     (row,) = mcnemar_table(credit, pd.Series("g", index=credit.index)).to_dict("records")
-    assert (row["first"], row["second"], row["n"], row["first_better"], row["second_better"]) == ("a", "b", 35, 12, 3)
+    assert (row["first"], row["second"], row["n"], row["first_better"], row["second_better"]) == (
+        "a",
+        "b",
+        35,
+        12,
+        3,
+    )
     assert row["p"] == pytest.approx(binomtest(12, 15).pvalue)
     assert row["accuracy_first"] == pytest.approx(32 / 35)
 

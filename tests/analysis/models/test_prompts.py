@@ -15,7 +15,9 @@ TABLE_3 = {
 def test_averages_of_swe_blimp_table_3() -> None:
     """P14d: 68.3, -6.5 and -9.5."""
     rows = [(model, plain, plain + one, plain + other) for model, (plain, one, other) in TABLE_3.items()]
-    table = prompt_differences(pd.DataFrame(rows, columns=["model", "perplexity", "grammaticality", "acceptability"]))
+    table = prompt_differences(
+        pd.DataFrame(rows, columns=["model", "perplexity", "grammaticality", "acceptability"])
+    )
     last = table.iloc[-1]
     assert last["model"] == AVERAGE
     assert [round(last[name], 1) for name in table.columns[1:]] == [68.3, -6.5, -9.5]

@@ -53,7 +53,10 @@ def test_slopes_add_up_and_scale(accuracies: list[float], shift: float, scale: f
         "larger": (sizes * scale, np.array(accuracies)),
     }  # fmt: skip
     points = pd.concat(
-        [pd.DataFrame({"line": "f", "suite": name, "parameters": x, "accuracy": y}) for name, (x, y) in frames.items()]
+        [
+            pd.DataFrame({"line": "f", "suite": name, "parameters": x, "accuracy": y})
+            for name, (x, y) in frames.items()
+        ]
     )
     slope = slope_table(points).set_index("suite")["slope"]
     assert slope["moved"] == pytest.approx(slope["plain"], abs=1e-9)

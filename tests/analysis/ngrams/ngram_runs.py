@@ -36,7 +36,9 @@ def make_learners(
     margins = np.concatenate([one.margins for one in learned.values()], axis=2)
     folders = []
     for seed in range(seeds):
-        folder = make_item_run(make_run, pairs, dict(zip(STEPS, half_points[seed], strict=True)), seed=seed, **settings)
+        folder = make_item_run(
+            make_run, pairs, dict(zip(STEPS, half_points[seed], strict=True)), seed=seed, **settings
+        )
         for order in orders:
             for step, row in zip(STEPS, margins[order - 1], strict=True):
                 write_ngram(folder, pairs, row, order, step)

@@ -36,7 +36,9 @@ def test_kappa_is_that_of_a_worked_example() -> None:
 def test_kappa_equals_the_count_by_cells(counts: tuple[int, int, int, int]) -> None:
     cells = dict(zip(itertools.product((True, False), repeat=2), counts, strict=True))
     said = np.array([cell for cell, count in cells.items() for _ in range(count)])
-    assert group_kappa(one_group(said), said[:, 0], said[:, 1], 1)[0] == pytest.approx(kappa_by_hand(cells), abs=1e-12)
+    assert group_kappa(one_group(said), said[:, 0], said[:, 1], 1)[0] == pytest.approx(
+        kappa_by_hand(cells), abs=1e-12
+    )
 
 
 @pytest.mark.filterwarnings("error")

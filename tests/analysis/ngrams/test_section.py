@@ -41,7 +41,9 @@ def test_the_report_names_the_order_that_a_learner_follows(make_run, tmp_path) -
 
 
 @pytest.mark.parametrize("linking", ["slln_lp", "ppl"])
-def test_agreement_has_a_row_of_each_run_phenomenon_checkpoint_and_order(make_run, tmp_path, linking: str) -> None:
+def test_agreement_has_a_row_of_each_run_phenomenon_checkpoint_and_order(
+    make_run, tmp_path, linking: str
+) -> None:
     for folder in make_learners(make_run, {"binding": BIGRAM}, seeds=2, items=60, orders=(1, 3)):
         file = folder / "eval" / "accuracy.csv"
         file.write_text(file.read_text().replace("slln_lp", linking))

@@ -14,7 +14,9 @@ def _planted(pairs: int = 4000) -> pd.DataFrame:
     attractor = (draw.random(pairs) < 0.3).astype(float)
     distance = draw.integers(1, 9, pairs).astype(float)
     scaled = [(values - values.mean()) / values.std(ddof=1) for values in (attractor, distance)]
-    delta = np.where(phenomenon == "person", 5.0, 2.0) + 1.5 * scaled[0] - 0.8 * scaled[1] + draw.normal(0, 1, pairs)
+    delta = (
+        np.where(phenomenon == "person", 5.0, 2.0) + 1.5 * scaled[0] - 0.8 * scaled[1] + draw.normal(0, 1, pairs)
+    )
     return pd.DataFrame({
         "phenomenon": phenomenon, "delta_lp": delta, "attractor": attractor, "distance": distance, "constant": 3.0,
         "twice": 2 * distance + 1, "noise": draw.normal(size=pairs), "language": "", "sentence": np.arange(pairs) // 2,
@@ -110,7 +112,9 @@ def test_errors_of_single_observations_are_hc2() -> None:
 
 def test_errors_of_a_mean_are_those_of_the_means_of_equal_clusters() -> None:
     values = np.random.default_rng(8).normal(size=(7, 4)).cumsum(axis=1)
-    errors, freedom = clustered_errors(np.ones((28, 1)), (values - values.mean()).ravel(), np.repeat(np.arange(7), 4))
+    errors, freedom = clustered_errors(
+        np.ones((28, 1)), (values - values.mean()).ravel(), np.repeat(np.arange(7), 4)
+    )
     assert errors == pytest.approx([values.mean(axis=1).std(ddof=1) / 7**0.5])
     assert freedom == pytest.approx([6])
 

@@ -17,7 +17,9 @@ def test_words_and_signs() -> None:
 
 def test_groups_of_rublimp_s_lengths() -> None:
     """RuBLiMP's files fall into seven groups that end at 7, 8, 9, 10, 13 and 16 tokens (inventory R19)."""
-    shared = Path(os.environ.get("UCURVE_SHARED", Path(__file__).parents[4] / "shared")) / "benchmarks" / "rublimp"
+    shared = (
+        Path(os.environ.get("UCURVE_SHARED", Path(__file__).parents[4] / "shared")) / "benchmarks" / "rublimp"
+    )
     if not shared.is_dir():
         pytest.skip("the published benchmark files are not here (../shared or $UCURVE_SHARED)")
     lengths = []

@@ -39,7 +39,9 @@ def test_without_answers_of_people_there_is_no_row_of_them(make_run: MakeRun, tm
     assert part.tables["excluded_zho"]["model"].tolist() == ["14m"]
 
 
-def test_a_benchmark_whose_excluded_paradigms_were_not_scored_has_no_table(make_run: MakeRun, tmp_path: Path) -> None:
+def test_a_benchmark_whose_excluded_paradigms_were_not_scored_has_no_table(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
     make_run(_rows("zho", 0.8))
     assert list(excluded_sections(study_of(tmp_path))) == []
 

@@ -47,7 +47,9 @@ def test_agreement_is_joined_by_paradigm_not_by_the_phenomenon_of_the_file(file)
 
 
 def test_a_phenomenon_without_all_its_paradigms_stays_empty(file) -> None:
-    table = human_agreement(read_human(file("a1,20,20,1,A", "b1,9,10,.9,B")), _paradigms()).set_index("phenomenon")
+    table = human_agreement(read_human(file("a1,20,20,1,A", "b1,9,10,.9,B")), _paradigms()).set_index(
+        "phenomenon"
+    )
     assert table["macro"].isna().tolist() == table["pooled"].isna().tolist() == [True, False, True]
     assert table[["paradigms", "answered"]].values.tolist() == [[2, 1], [1, 1], [3, 2]]
 
@@ -74,7 +76,9 @@ def test_a_missing_file_or_column_is_named(file, tmp_path: Path) -> None:
         read_human(file("a1,1", header="UID,correct"))
 
 
-def test_the_table_of_people_has_every_benchmark_the_file_is_about(make_run: MakeRun, file, tmp_path: Path) -> None:
+def test_the_table_of_people_has_every_benchmark_the_file_is_about(
+    make_run: MakeRun, file, tmp_path: Path
+) -> None:
     other = {("C", "c1"): 0.5}
     make_run(paradigm_rows(0, PARADIGMS) + paradigm_rows(0, other, benchmark="blimp"))
     path = file("a1,20,20,1,A", "a2,5,10,.5,A", "b1,9,10,.9,B")
@@ -98,7 +102,9 @@ def choices_of(rows) -> pd.DataFrame:
 
 def pairs_of(number: int) -> pd.DataFrame:
     names = [f"{'ab'[pair % 2]}1" for pair in range(number)]
-    table = pd.DataFrame({"pair": range(number), "paradigm": names, "phenomenon": [name[0].upper() for name in names]})
+    table = pd.DataFrame(
+        {"pair": range(number), "paradigm": names, "phenomenon": [name[0].upper() for name in names]}
+    )
     return table.assign(good="yes", bad="no", benchmark="zho", language="und")
 
 
@@ -124,7 +130,9 @@ def test_labels_that_follow_every_majority_are_found() -> None:
 
 
 @pytest.mark.parametrize("circular", [True, False])
-def test_circular_agreement_is_marked_wherever_it_stands(make_run: MakeRun, tmp_path: Path, circular: bool) -> None:
+def test_circular_agreement_is_marked_wherever_it_stands(
+    make_run: MakeRun, tmp_path: Path, circular: bool
+) -> None:
     folder = make_run(paradigm_rows(0, {("A", "a1"): 0.6, ("B", "b1"): 0.9}))
     place = folder / "eval/zho"
     place.mkdir()
@@ -139,7 +147,9 @@ def test_circular_agreement_is_marked_wherever_it_stands(make_run: MakeRun, tmp_
     levels = set(reference_lines(scored)["reference"])
     if circular:
         assert table["majorities_followed"].tolist() == [120, 120, 120]
-        assert all("On zho the agreement of people is circular: in all 120 pairs of which" in note for note in notes)
+        assert all(
+            "On zho the agreement of people is circular: in all 120 pairs of which" in note for note in notes
+        )
         assert all("33.3% of answers agree, against 66.7% with the benchmark" in note for note in notes)
         assert levels == {"human (circular)"}
     else:
@@ -152,6 +162,7 @@ def test_circular_agreement_is_marked_wherever_it_stands(make_run: MakeRun, tmp_
 def test_a_file_about_nothing_that_was_scored_is_refused(make_run: MakeRun, file, tmp_path: Path) -> None:
     make_run(paradigm_rows(0, PARADIGMS))
     with pytest.raises(
-        UserError, match=r"human=.*human\.csv: none of its lines .* paradigms \(UID\) x, and the study has a1, a2, b1"
+        UserError,
+        match=r"human=.*human\.csv: none of its lines .* paradigms \(UID\) x, and the study has a1, a2, b1",
     ):
         list(human_sections(study_of(tmp_path, human=file("x,1,2,.5,A"))))

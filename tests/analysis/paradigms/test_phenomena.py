@@ -25,7 +25,9 @@ def _rows(step: int, *values: float, functions=("slln_lp", "lp", "mean_lp"), **c
     return [
         row
         for place, linking in enumerate(functions)
-        for row in paradigm_rows(step, _accuracies(*(one - place / 100 for one in values)), linking=linking, **changes)
+        for row in paradigm_rows(
+            step, _accuracies(*(one - place / 100 for one in values)), linking=linking, **changes
+        )
     ]
 
 
@@ -74,7 +76,9 @@ def test_seeds_are_averaged_and_one_that_lags_behind_is_left_out(make_run: MakeR
     assert (line["model"], line["runs"], line["step"]) == ("14m", 2, 8)
 
 
-def test_models_from_elsewhere_stand_beside_runs_and_people_beside_both(make_run: MakeRun, tmp_path: Path) -> None:
+def test_models_from_elsewhere_stand_beside_runs_and_people_beside_both(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
     make_run(_rows(8, 0.9, 0.5, 0.6, 0.7))
     write_scores(tmp_path / "runs" / "qwen", _rows(-1, 0.8, 0.6, 0.7, 0.8))
     human = tmp_path / "human.csv"
@@ -90,7 +94,9 @@ def test_models_from_elsewhere_stand_beside_runs_and_people_beside_both(make_run
     assert table.loc[("all", "phenomena", "slln_lp")][["human", "gap"]].isna().all()
 
 
-def test_a_function_that_was_not_scored_has_no_row_and_a_model_without_it_a_gap(make_run: MakeRun, tmp_path) -> None:
+def test_a_function_that_was_not_scored_has_no_row_and_a_model_without_it_a_gap(
+    make_run: MakeRun, tmp_path
+) -> None:
     make_run(_rows(8, 0.9, 0.5, 0.6, 0.7, functions=("slln_lp", "lp")))
     make_run(_rows(8, 0.9, 0.5, 0.6, 0.7, functions=("slln_lp",)), model="70m")
     (part,) = phenomenon_sections(scored_of(tmp_path))

@@ -41,7 +41,9 @@ def turblimp(shared):
     pairs, ratings = load(shared, "turblimp")
     sentences = pairs.melt(["pair", "phenomenon"], ["good", "bad"], "side", "sentence")
     sentences["sentence"] = sentences["sentence"].str.strip()
-    return ratings.merge(sentences, on=["pair", "side"]).drop_duplicates(["phenomenon", "side", "sentence", "person"])
+    return ratings.merge(sentences, on=["pair", "side"]).drop_duplicates(
+        ["phenomenon", "side", "sentence", "person"]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +64,9 @@ def workbook(shared):
 
 def test_the_mean_ratings_of_turblimps_phenomena(turblimp, workbook):
     names = ["phenomenon", "side"]
-    read, expected = (table.groupby(names)[["value", "z"]].agg(["mean", "size"]) for table in (turblimp, workbook))
+    read, expected = (
+        table.groupby(names)[["value", "z"]].agg(["mean", "size"]) for table in (turblimp, workbook)
+    )
     assert expected.index.tolist() == read.index.tolist()
     assert len(expected) == 2 * 16
     sentences = dict.fromkeys(expected.index, 6)
@@ -101,7 +105,9 @@ def answers(shared):
 
 def test_the_accuracy_of_people_by_phenomenon_of_qfrblimp(qfrblimp, answers):
     pairs, choices = qfrblimp
-    table = human_agreement(choices_by_paradigm(choices, pairs), pairs[["phenomenon", "paradigm"]].drop_duplicates())
+    table = human_agreement(
+        choices_by_paradigm(choices, pairs), pairs[["phenomenon", "paradigm"]].drop_duplicates()
+    )
     read = table.set_index("phenomenon")
     numbers = find_benchmark("qfrblimp").columns["paradigm"].map
     expected = answers.groupby("type")["right"].agg(["mean", "size"])
@@ -139,7 +145,9 @@ def test_people_agree_with_each_other_more_than_by_chance_on_qfrblimp(qfrblimp, 
     for counts, kappa in ((by_place, 0.6062), (by_side, 0.0956)):
         chance = (counts.mean(axis=0) ** 2).sum() / 12**2
         assert (
-            fleiss_kappa(counts) == pytest.approx((observed - chance) / (1 - chance)) == pytest.approx(kappa, abs=5e-5)
+            fleiss_kappa(counts)
+            == pytest.approx((observed - chance) / (1 - chance))
+            == pytest.approx(kappa, abs=5e-5)
         )
     share = answers.groupby("line")["right"].mean()
     assert share.min() == 0.5  # the labels are made of these answers, so no majority is against them

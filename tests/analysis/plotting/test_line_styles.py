@@ -17,9 +17,21 @@ LEAST_DISTANCE = 0.07  # in OKLab, of two colors beside each other; docs/analysi
 # What people with full protanopia, deuteranopia and tritanopia see of linear RGB (Machado, Oliveira and Fernandes 2009).
 SEEN = {
     "all colors": np.eye(3),
-    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
-    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "tritanopia": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
 }
 
 
@@ -51,7 +63,8 @@ def test_colors_keep_a_distance_for_every_eye(seen) -> None:
 def grid(**factors: list[str]):
     """Every line of crossed factors by its label, and the views that leave one factor out."""
     lines = {
-        ", ".join(levels): dict(zip(factors, levels, strict=True)) for levels in itertools.product(*factors.values())
+        ", ".join(levels): dict(zip(factors, levels, strict=True))
+        for levels in itertools.product(*factors.values())
     }
     views = [lines]
     for left_out in factors:
@@ -68,12 +81,18 @@ def test_color_dashes_and_marker_are_those_of_three_factors() -> None:
                     if line.count(",") == 2}  # fmt: skip
         assert len(of_level) == 2, f"{part} is not that of the levels"
     assert styles["neox, char"] == styles["neox, char, a"], "a view without the marker's factor looks the same"
-    assert styles["char, a"].color != styles["bpe, a"].color, "without the color's factor the next one gives colors"
+    assert styles["char, a"].color != styles["bpe, a"].color, (
+        "without the color's factor the next one gives colors"
+    )
 
 
-@pytest.mark.parametrize(("names", "count"), [((4, 2), 8), ((3, 4), 12), ((12,), 12), ((7, 4, 6), 168), ((9, 2), 18)])
+@pytest.mark.parametrize(
+    ("names", "count"), [((4, 2), 8), ((3, 4), 12), ((12,), 12), ((7, 4, 6), 168), ((9, 2), 18)]
+)
 def test_each_look_is_given_once(names, count) -> None:
-    factors = {f"factor {place}": [f"{place}-{level}" for level in range(size)] for place, size in enumerate(names)}
+    factors = {
+        f"factor {place}": [f"{place}-{level}" for level in range(size)] for place, size in enumerate(names)
+    }
     lines = grid(**factors)[0]
     looks = LineStyles(styles_by_factor([lines], factors))(lines)
     assert len(set(looks.values())) == len(lines) == count

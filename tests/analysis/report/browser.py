@@ -15,7 +15,9 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable
 @contextmanager
 def open_browser() -> Iterator[Any]:
     """Start the browser; skips the test where there is none, or no driver."""
-    driver = pytest.importorskip("playwright.sync_api", reason="the browser's driver is not installed (extra dev)")
+    driver = pytest.importorskip(
+        "playwright.sync_api", reason="the browser's driver is not installed (extra dev)"
+    )
     path = next((found for name in _NAMES if (found := shutil.which(name))), None)
     if path is None:
         pytest.skip(f"no browser on PATH (looked for {', '.join(_NAMES)})")
@@ -31,7 +33,9 @@ def open_page(browser: Any, path: Path, viewport: dict[str, int]) -> Iterator[An
     """Open a file of the report; errors and warnings of the console fail the test that opened it."""
     context = browser.new_context(viewport=viewport)
     opened, said = context.new_page(), []
-    opened.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
+    opened.on(
+        "console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None
+    )
     opened.on("pageerror", lambda error: said.append(str(error)))
     opened.goto(path.as_uri())
     yield opened

@@ -221,7 +221,12 @@ def _alpha() -> Drawing:
 def test_no_text_of_a_figure_is_clipped_or_overlaps_another(made: Made) -> None:
     drawings = [*made[0].pictures, *(drawing for section in made[1] for drawing in section.drawings), _alpha()]
     names = {drawing.name for drawing in drawings}
-    assert {"against_zho", "change_points_zho_overall", "shapes_zho_phenomena", "length_bias_accuracy_unequal"} <= names
+    assert {
+        "against_zho",
+        "change_points_zho_overall",
+        "shapes_zho_phenomena",
+        "length_bias_accuracy_unequal",
+    } <= names
     faults = [fault for drawing in drawings for fault in layout_faults(drawing)]
     assert faults == []
 

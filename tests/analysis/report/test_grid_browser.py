@@ -67,7 +67,9 @@ def test_no_label_lies_over_another(page: Any) -> None:
 
 
 def test_tables_have_few_columns_and_rows_and_say_how_many_more(page: Any) -> None:
-    sizes = page.locator("table").evaluate_all("all => all.map(one => [one.rows[0].cells.length, one.rows.length])")
+    sizes = page.locator("table").evaluate_all(
+        "all => all.map(one => [one.rows[0].cells.length, one.rows.length])"
+    )
     assert len(sizes) > 5
     assert max(columns for columns, _ in sizes) <= 8
     assert max(rows for _, rows in sizes) <= 9

@@ -26,7 +26,9 @@ def _page(table: pd.DataFrame) -> Page:
 def test_cells_are_shown_for_people_and_keep_the_value_for_sorting() -> None:
     page = _page(pd.DataFrame({"name": ["x"], "tokens": [3_000_000_000], "accuracy": [0.87654]}))
     assert page.tables == [[["Name", "Tokens", "Accuracy (%)"], ["x", "3,000,000,000", "87.65"]]]
-    values = [attributes["data-value"] for tag, attributes in page.tags if tag == "td" and "data-value" in attributes]
+    values = [
+        attributes["data-value"] for tag, attributes in page.tags if tag == "td" and "data-value" in attributes
+    ]
     assert values == ["3000000000", "0.87654"]
 
 
@@ -83,7 +85,9 @@ def test_every_heading_sorts_by_keyboard_too() -> None:
 def test_a_brief_section_has_its_sentences_one_figure_the_rows_that_matter_and_links() -> None:
     figures = [Drawing(name, name, "How to read it.", Figure(), pd.DataFrame()) for name in ("one", "two")]
     columns = (Column("name", "Name"), Column("p", "p", "p"))
-    table = pd.DataFrame({"name": [f"n{place}" for place in range(20)], "p": [1 - place / 20 for place in range(20)]})
+    table = pd.DataFrame(
+        {"name": [f"n{place}" for place in range(20)], "p": [1 - place / 20 for place in range(20)]}
+    )
     ranked = TableView("The first sentence.", columns, table, {"ranked": table}, "p")
     views = ranked, TableView("No row matters more.", columns, table, {"long": table})
     section = brief(ReportSection("s", ("Said.", *views, *figures), page="docs/shape.md"), "pdf")
@@ -98,7 +102,9 @@ def test_a_brief_section_has_its_sentences_one_figure_the_rows_that_matter_and_l
 
 
 def test_the_largest_difference_comes_first_whatever_its_sign() -> None:
-    table = pd.DataFrame({"name": [f"n{place}" for place in range(9)], "tokens": 1, "accuracy": [0.1] * 8 + [-0.9]})
+    table = pd.DataFrame(
+        {"name": [f"n{place}" for place in range(9)], "tokens": 1, "accuracy": [0.1] * 8 + [-0.9]}
+    )
     section = brief(ReportSection("s", (TableView("note", COLUMNS, table, {"all": table}, "accuracy"),)), "png")
     page = Page(report_html("t", [replace(section, question=Question("q", "Which?"))], {}))
     assert page.tables[0][:2] == [["Name", "Accuracy (%)"], ["n8", "-90.00"]]
@@ -110,7 +116,9 @@ def test_an_interval_stands_behind_its_number_which_the_column_is_sorted_by() ->
     rows = {"name": ["x", "y"], "mean": [0.612, 0.5], "low": [0.589, None], "high": [0.634, None]}
     page = Page(report_html("t", [ReportSection("s", (TableView("note", columns, pd.DataFrame(rows)),))], {}))
     assert page.tables[0][1:] == [["x", "61.20 (58.90 to 63.40)"], ["y", "50.00"]]
-    values = [attributes["data-value"] for tag, attributes in page.tags if tag == "td" and "data-value" in attributes]
+    values = [
+        attributes["data-value"] for tag, attributes in page.tags if tag == "td" and "data-value" in attributes
+    ]
     assert values == ["0.612", "0.5"]
 
 

@@ -97,9 +97,7 @@ def test_the_page_is_as_wide_as_a_phone_and_no_wider(page: Any) -> None:
 def test_names_stay_on_one_line_and_very_long_ones_break(page: Any) -> None:
     page.set_viewport_size(PHONE)
     cells = _headline(page).locator("tbody tr td:first-child")
-    lines = (
-        "one => new Set([...(r => (r.selectNodeContents(one), r.getClientRects()))(new Range())].map(b => b.top)).size"
-    )
+    lines = "one => new Set([...(r => (r.selectNodeContents(one), r.getClientRects()))(new Range())].map(b => b.top)).size"
     assert cells.first.inner_text() == "14m-10M-char-demo-s0"
     assert cells.first.evaluate(lines) == 1
     assert cells.nth(1).evaluate(lines) > 1
@@ -127,7 +125,9 @@ def test_the_contents_name_every_question_and_tables_are_whole(page: Any) -> Non
     assert links.count() == page.locator("details.question").count() >= 3
     targets = [link.get_attribute("href") for link in links.all()]
     assert all(page.locator(f'details[id="{target[1:]}"]').count() == 1 for target in targets)
-    assert page.locator(".table").evaluate_all("all => all.every(one => one.scrollHeight <= one.clientHeight + 1)")
+    assert page.locator(".table").evaluate_all(
+        "all => all.every(one => one.scrollHeight <= one.clientHeight + 1)"
+    )
 
 
 def test_a_table_that_goes_on_sideways_says_so(page: Any) -> None:

@@ -116,7 +116,11 @@ def test_the_first_line_names_the_packages() -> None:
 
 @pytest.mark.parametrize(
     ("columns", "packages", "environment"),
-    [(1, "booktabs", "table"), (3, "booktabs,graphicx", "table"), (4, "booktabs,rotating,graphicx", "sidewaystable")],
+    [
+        (1, "booktabs", "table"),
+        (3, "booktabs,graphicx", "table"),
+        (4, "booktabs,rotating,graphicx", "sidewaystable"),
+    ],
 )
 def test_a_wide_table_is_made_smaller_and_a_very_wide_one_is_turned(
     columns: int, packages: str, environment: str
@@ -133,7 +137,9 @@ def test_a_long_text_is_broken_into_lines() -> None:
 
 
 def test_a_table_longer_than_a_page_repeats_its_headings() -> None:
-    latex = latex_table("n", TableView("note", (Column("a", "A", "count"),), pd.DataFrame({"a": range(1000, 1090)})))
+    latex = latex_table(
+        "n", TableView("note", (Column("a", "A", "count"),), pd.DataFrame({"a": range(1000, 1090)}))
+    )
     assert latex.startswith("% Needs \\usepackage{booktabs,longtable}.\n\\begin{longtable}{r}\n")
     assert all(f"\n1,{place:03d} \\\\\n" in latex for place in range(90))
     assert latex.count("\nA \\\\\n") == 2

@@ -73,7 +73,9 @@ def test_lines_of_fewer_than_eight_different_flops_have_a_fit_and_no_interval(la
 def test_a_parameter_at_the_end_of_its_range_has_no_interval() -> None:
     values = logistic_law(FLOPS, np.array([1.0, 1.0, 20.5]))  # the curve ends before it bends: the top is open
     values += np.random.default_rng(0).normal(0, 0.005, len(FLOPS))
-    parameters, _ = fit_tables(pd.DataFrame({"line": "a", "flops": FLOPS, "value": values}), LOGISTIC_LAW, samples=60)
+    parameters, _ = fit_tables(
+        pd.DataFrame({"line": "a", "flops": FLOPS, "value": values}), LOGISTIC_LAW, samples=60
+    )
     found = parameters.set_index("parameter")
     assert found.loc["top", "value"] == pytest.approx(1)
     assert found.loc["top", ["low", "high"]].isna().all()
@@ -82,7 +84,9 @@ def test_a_parameter_at_the_end_of_its_range_has_no_interval() -> None:
 
 def test_points_of_one_size_and_budget_are_drawn_together() -> None:
     """Seeds that repeat a cell's value tell nothing new: they do not make the interval narrower."""
-    values = logistic_law(FLOPS, np.array([0.85, 1.5, 17.0])) + np.random.default_rng(3).normal(0, 0.02, len(FLOPS))
+    values = logistic_law(FLOPS, np.array([0.85, 1.5, 17.0])) + np.random.default_rng(3).normal(
+        0, 0.02, len(FLOPS)
+    )
     alone = pd.DataFrame({"line": "a", "flops": FLOPS, "value": values})
     widths = []
     for seeds in (1, 5):

@@ -31,7 +31,9 @@ def test_bits_at_a_checkpoint_are_the_mean_of_the_last_steps(make_run: MakeRun, 
     table = _bits(tmp_path)
     assert table["step"].tolist() == [2, 100]
     assert table["bits_per_byte"].tolist() == pytest.approx([198.0, 200 - (93 + 100) / 2])
-    assert table["flops"].tolist() == pytest.approx([6 * 14e6 * 2 * TOKENS_PER_STEP, 6 * 14e6 * 100 * TOKENS_PER_STEP])
+    assert table["flops"].tolist() == pytest.approx(
+        [6 * 14e6 * 2 * TOKENS_PER_STEP, 6 * 14e6 * 100 * TOKENS_PER_STEP]
+    )
 
 
 def test_held_out_loss_is_taken_where_all_runs_have_it(make_run: MakeRun, tmp_path: Path) -> None:
@@ -94,7 +96,9 @@ def test_accuracy_meets_bits_at_equal_steps_and_seeds_are_averaged(make_run: Mak
     assert table[["phenomenon", "step", "runs"]].to_numpy().tolist() == [
         ["BA", 1, 2], ["BA", 2, 0], ["all", 1, 2], ["all", 2, 0],
     ]  # fmt: skip
-    assert table["accuracy"].tolist() == pytest.approx([0.7, math.nan] * 2, nan_ok=True)  # step 2 has no metrics: a gap
+    assert table["accuracy"].tolist() == pytest.approx(
+        [0.7, math.nan] * 2, nan_ok=True
+    )  # step 2 has no metrics: a gap
     assert table["bits_per_byte"].tolist() == pytest.approx([2.5, math.nan] * 2, nan_ok=True)
     assert (table["high"] - table["low"])[0] == pytest.approx(2 * 0.02**0.5)
 

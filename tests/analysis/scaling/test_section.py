@@ -6,7 +6,11 @@ import pytest
 
 from tests.analysis.synthetic import MakeRun, score_row
 from ucurve.analysis.api import open_study
-from ucurve.analysis.scaling.section import accuracy_by_bits_sections, accuracy_scaling_sections, loss_scaling_sections
+from ucurve.analysis.scaling.section import (
+    accuracy_by_bits_sections,
+    accuracy_scaling_sections,
+    loss_scaling_sections,
+)
 
 STEPS = (0, 1, 2, 4, 8, 16, 32, 64, 128)
 
@@ -70,12 +74,16 @@ def test_the_report_says_why_a_line_of_few_points_has_no_interval(make_run: Make
         for place in range(budgets):
             tokens = 10 * 2**place
             noise = 0.01 * (-1) ** place
-            rows = [score_row(step * tokens, 0.5 + step * (0.4 / (1 + np.exp(4 - place)) + noise)) for step in (0, 1)]
+            rows = [
+                score_row(step * tokens, 0.5 + step * (0.4 / (1 + np.exp(4 - place)) + noise)) for step in (0, 1)
+            ]
             make_run(rows, tokens=f"{tokens}M", tokenizer=tokenizer)
     (part,) = accuracy_scaling_sections(open_study(f"{tmp_path}/runs/*").benchmarks()[0])
     html = part._repr_html_()
     assert "A line with fewer than 8 different FLOPs has no interval" in html
-    assert len(re.findall(r'data-value="[^"]*">[^<]+ \([^<]+ to [^<]+\)</td>', html)) == 3  # parameters of one line
+    assert (
+        len(re.findall(r'data-value="[^"]*">[^<]+ \([^<]+ to [^<]+\)</td>', html)) == 3
+    )  # parameters of one line
     assert "band: 95 % bootstrap interval of the fit of lines with 8 or more different FLOPs" in html
 
 
@@ -83,4 +91,8 @@ def test_few_points_give_no_part(make_run: MakeRun, tmp_path: Path) -> None:
     make_run([score_row(step, 0.6) for step in (0, 1, 2, 4)])
     study = open_study(f"{tmp_path}/runs/*")
     (scored,) = study.benchmarks()
-    assert not [*accuracy_scaling_sections(scored), *loss_scaling_sections(study), *accuracy_by_bits_sections(scored)]
+    assert not [
+        *accuracy_scaling_sections(scored),
+        *loss_scaling_sections(study),
+        *accuracy_by_bits_sections(scored),
+    ]

@@ -57,7 +57,9 @@ def test_the_interval_of_one_run_is_that_of_its_pairs() -> None:
 def test_with_few_edits_bands_are_of_these_pairs_and_with_one_run_there_is_none() -> None:
     few = rising(0.9, (5.9, 6.0, 6.2), clusters=5)
     assert not few.has_error
-    pd.testing.assert_frame_equal(curve_bands([few], [False])[0], curve_bands([with_known_error(few)], [False])[0])
+    pd.testing.assert_frame_equal(
+        curve_bands([few], [False])[0], curve_bands([with_known_error(few)], [False])[0]
+    )
     (rows,) = curve_bands([rising(0.9, (6.0,), clusters=3)], [False])
     assert rows.drop(columns="smoothed").isna().all(axis=None)
     assert rows["smoothed"].notna().all()

@@ -48,7 +48,9 @@ def exact(levels: np.ndarray, items: int = 2000) -> np.ndarray:
 
 
 def outcome(half_points: np.ndarray, tokens: np.ndarray = TOKENS, seed: int = 0) -> dict[str, float]:
-    return shape_test(estimate_curve(tokens, half_points, np.zeros(half_points.shape[2], dtype=np.int64)), DRAWS, seed)
+    return shape_test(
+        estimate_curve(tokens, half_points, np.zeros(half_points.shape[2], dtype=np.int64)), DRAWS, seed
+    )
 
 
 def called(curve, noise: Noise, n: int, tokens: np.ndarray = TOKENS) -> pd.Series:
@@ -190,12 +192,14 @@ def test_a_class_is_named_only_by_a_test_that_is_significant_after_holm() -> Non
     last = table.iloc[-1]
     assert last[["holm_rise", "holm_fall"]].tolist() == pytest.approx([0.64, 0.045])
     assert last["shape"] == "falling"
-    assert shape_table(table.assign(variation="items and seeds", **NO_TURN, **dict.fromkeys(NARROWER, 1.0)))["p"].iloc[
-        -1
-    ] == pytest.approx(0.045)
+    assert shape_table(table.assign(variation="items and seeds", **NO_TURN, **dict.fromkeys(NARROWER, 1.0)))[
+        "p"
+    ].iloc[-1] == pytest.approx(0.045)
 
 
-@given(st.lists(st.tuples(*[st.sampled_from([1e-6, 1e-3, 0.01, 0.03, 0.04, 0.2, 1.0])] * 5), min_size=1, max_size=20))
+@given(
+    st.lists(st.tuples(*[st.sampled_from([1e-6, 1e-3, 0.01, 0.03, 0.04, 0.2, 1.0])] * 5), min_size=1, max_size=20)
+)
 @settings(max_examples=50, deadline=None)
 def test_the_test_that_names_a_class_is_significant(rows: list[tuple[float, ...]]) -> None:
     names = ("p_rise", "p_fall", "p_u", "p_inverted_u", "p_flat")
@@ -238,7 +242,9 @@ def test_a_fall_of_the_margin_is_rarely_called_flat() -> None:
 
 
 def test_curves_that_were_not_tested_are_in_no_family() -> None:
-    table = classes_of({"p_rise": 0.03}, dict.fromkeys(["p_rise", "p_fall", "p_u", "p_inverted_u", "dip"], np.nan))
+    table = classes_of(
+        {"p_rise": 0.03}, dict.fromkeys(["p_rise", "p_fall", "p_u", "p_inverted_u", "dip"], np.nan)
+    )
     assert table["shape"].tolist() == ["rising", "not tested"]
     assert table["holm_rise"].iloc[0] == 0.03
 

@@ -22,9 +22,9 @@ def test_the_band_of_checkpoints_that_vary_by_themselves_is_wide_enough_for_all_
     rows = laid_out(curve)
     quantile = ((rows["band_high"] - rows["smoothed"]) / np.sqrt(0.7 * 0.3 / 4000)).median()
     assert quantile == pytest.approx(norm.ppf(0.5 + 0.95**0.1 / 2), rel=0.05)
-    assert ((rows["high"] - rows["smoothed"]) / (rows["band_high"] - rows["smoothed"])).to_numpy() == pytest.approx(
-        1.96 / quantile, rel=0.05
-    )
+    assert (
+        (rows["high"] - rows["smoothed"]) / (rows["band_high"] - rows["smoothed"])
+    ).to_numpy() == pytest.approx(1.96 / quantile, rel=0.05)
 
 
 def test_step_0_has_an_accuracy_and_no_band() -> None:

@@ -90,7 +90,9 @@ def test_a_curve_that_is_only_perhaps_off_chance_has_no_saturation() -> None:
 
 
 def test_a_curve_that_settles_below_chance_has_a_saturation() -> None:
-    assert saturation(curve_of(1 - sigmoid(5.5))).tokens == pytest.approx(saturation(curve_of(sigmoid(5.5))).tokens)
+    assert saturation(curve_of(1 - sigmoid(5.5))).tokens == pytest.approx(
+        saturation(curve_of(sigmoid(5.5))).tokens
+    )
 
 
 @given(st.lists(st.integers(0, 20), min_size=12, max_size=12))

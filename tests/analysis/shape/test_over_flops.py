@@ -65,7 +65,9 @@ def test_the_words_in_brackets_are_explained_below_a_figure_of_one_line(make_run
         assert "These runs: shown for these runs on other pairs, not for other seeds." in below
 
 
-def test_budgets_are_one_curve_of_finished_runs_and_each_has_one_at_equal_tokens(make_run: MakeRun, tmp_path) -> None:
+def test_budgets_are_one_curve_of_finished_runs_and_each_has_one_at_equal_tokens(
+    make_run: MakeRun, tmp_path
+) -> None:
     make_runs(make_run)
     make_runs(make_run, "20M", steps=[1, 8, 64, 640], extra=0.05)
     (section,) = flops_shape_sections(scored_of(tmp_path))

@@ -91,7 +91,9 @@ def test_a_run_that_ends_early_ends_the_mean_and_is_named(make_run: MakeRun, tmp
     shorter = {step: np.full(len(PAIRS), 2, np.uint8) for step in STEPS[:-2]}
     make_item_run(make_run, PAIRS, shorter, seed=7, model="14m")
     (section,) = size_shape_sections(scored_of(tmp_path))
-    assert any("ends at 8,388,608 tokens, where 14m-10M-char-demo-s7 ends." in str(part) for part in section.content)
+    assert any(
+        "ends at 8,388,608 tokens, where 14m-10M-char-demo-s7 ends." in str(part) for part in section.content
+    )
 
 
 def test_sizes_that_share_no_checkpoints_are_compared_at_those_of_one(make_run: MakeRun, tmp_path) -> None:

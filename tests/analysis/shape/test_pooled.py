@@ -83,7 +83,9 @@ def test_sizes_differ_in_a_dip_of_one_of_them_and_not_in_a_shared_one() -> None:
     share = np.repeat([0.0, 0.0, 3.0], 3)[:, None]
     for depths, differs in ((share, True), (np.ones((9, 1)), False)):
         levels = np.repeat([0.6, 0.7, 0.8], 3)[:, None]
-        groups = group_runs(sizes_of(credits_(levels - depths * dip, 4, 600), 3), np.zeros(600, int), np.arange(600))
+        groups = group_runs(
+            sizes_of(credits_(levels - depths * dip, 4, 600), 3), np.zeros(600, int), np.arange(600)
+        )
         curve = mean_curve(groups, TOKENS)
         function = turn_function(curve, is_dip=True)
         assert function is not None

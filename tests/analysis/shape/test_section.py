@@ -29,7 +29,9 @@ CURVES = {"up": rising(0.5, 0.9), "dip": dip(0.8, 0.25), "none": flat(0.5)}
 @pytest.fixture
 def parts_of(tmp_path):
     def parts_of():
-        study = read_study(find_runs([f"{tmp_path}/runs/*"]), analyze_settings(runs=(f"{tmp_path}/runs/*",), out="o"))
+        study = read_study(
+            find_runs([f"{tmp_path}/runs/*"]), analyze_settings(runs=(f"{tmp_path}/runs/*",), out="o")
+        )
         (scored,) = study.benchmarks()
         return [*shape_sections(scored), *acquisition_sections(scored)]
 
@@ -259,10 +261,16 @@ def test_beside_an_undetermined_curve_stands_what_limits_it(make_run: MakeRun, p
     shape, _ = parts_of()
     table = shape.tables[f"shapes_{BENCHMARK}"].set_index("phenomenon")
     assert table["detectable_dip"].between(0.01, 0.5).all()
-    assert table["limited_by"].to_dict() == {"all": "", "dip": "", "none": table.loc["none", "limited_by"], "up": ""}
+    assert table["limited_by"].to_dict() == {
+        "all": "",
+        "dip": "",
+        "none": table.loc["none", "limited_by"],
+        "up": "",
+    }
     assert table.loc["none", "limited_by"] in {"seeds", "pairs"}
     assert (
-        "deep for these runs to show it in 80 % of cases. What limits the undetermined curves most" in shape.content[0]
+        "deep for these runs to show it in 80 % of cases. What limits the undetermined curves most"
+        in shape.content[0]
     )
     assert table["detectable_dip"].idxmin() == "all"  # it has the most pairs
 
@@ -274,7 +282,9 @@ def test_the_first_screen_says_what_would_show_a_dip_that_is_seen(make_run: Make
     turned = shapes.classes["phenomenon"] == "dip"
 
     def said(**values: object) -> str:
-        seen = shapes.classes[turned].assign(**{"class": "undetermined", "class_these_pairs": "undetermined"} | values)
+        seen = shapes.classes[turned].assign(
+            **{"class": "undetermined", "class_these_pairs": "undetermined"} | values
+        )
         return list(describe_turns(replace(shapes, classes=seen)))[-1]
 
     assert "if it is real, 1 more seed would show it in 80 % of cases" in said(more_seeds=1.0)
@@ -296,7 +306,9 @@ def test_two_runs_that_learn_at_different_times_are_undetermined_but_rise(make_r
     early, late = (np.where(np.arange(len(STEPS)) > place, 0.95, 0.5) for place in (4, 9))
     draw = np.random.default_rng(1)
     for seed, levels in enumerate((early, late)):
-        half_points = {step: 2 * (draw.random(len(PAIRS)) < level) for step, level in zip(STEPS, levels, strict=True)}
+        half_points = {
+            step: 2 * (draw.random(len(PAIRS)) < level) for step, level in zip(STEPS, levels, strict=True)
+        }
         make_item_run(make_run, PAIRS, half_points, seed=seed)
     shape, _ = parts_of()
     table = shape.tables[f"shapes_{BENCHMARK}"]
@@ -322,7 +334,9 @@ def test_pairs_with_the_same_edit_are_drawn_together_and_counted(make_run: MakeR
     shape, _ = parts_of()
     table = shape.tables[f"shapes_{BENCHMARK}"].set_index("phenomenon")
     assert set(table["drawn"]) == {"edits"}
-    assert table["effective_items"].to_dict() == pytest.approx({"all": 11.6, "dip": 40, "none": 20, "up": 2}, abs=0.1)
+    assert table["effective_items"].to_dict() == pytest.approx(
+        {"all": 11.6, "dip": 40, "none": 20, "up": 2}, abs=0.1
+    )
     assert table["clusters"].to_dict() == {"all": 62, "dip": 40, "none": 20, "up": 2}
     assert table.loc["up", ["class", "class_these_pairs", "shape"]].tolist() == ["rising"] * 2 + [
         "rising (these pairs)"
@@ -348,7 +362,11 @@ def test_one_run_of_pairs_with_one_edit_has_no_interval_but_an_onset(make_run: M
     up = table.loc["up"]
     assert (up["shape"], up["clusters"], up["detectable_dip"]) == ("undetermined (too few edits)", 2, np.inf)
     assert up["onset"] > 0
-    assert up[["onset_low", "onset_high", "saturation_low", "dip_depth_low", "dip_place_high", "p_below"]].isna().all()
+    assert (
+        up[["onset_low", "onset_high", "saturation_low", "dip_depth_low", "dip_place_high", "p_below"]]
+        .isna()
+        .all()
+    )
 
 
 def test_the_report_has_these_sections(make_run: MakeRun, tmp_path: Path) -> None:
@@ -368,7 +386,11 @@ def test_paradigms_and_phenomena_that_stay_wrong_are_listed(make_run: MakeRun, p
     classes = shape.tables[f"shapes_{BENCHMARK}"].set_index("phenomenon")
     assert classes["below"].to_dict() == {"all": "", "down": "stable and wrong (2 runs: indicative)", "up": ""}
     paradigms = shape.tables[f"below_chance_{BENCHMARK}"].set_index("paradigm")
-    assert paradigms["below"].to_dict() == {"up_1": "", "down_1": "stable and wrong (2 runs: indicative)", "down_2": ""}
+    assert paradigms["below"].to_dict() == {
+        "up_1": "",
+        "down_1": "stable and wrong (2 runs: indicative)",
+        "down_2": "",
+    }
     assert paradigms.loc["down_1", "below_from"] == TOKENS[0]
     _, view = [part for part in shape.content if isinstance(part, TableView)]
     assert view.table["paradigm"].tolist() == ["down 1"]

@@ -77,7 +77,9 @@ def test_clusters_of_unequal_sizes_are_weighed_as_cluster_robust_errors_are() ->
     half_points, clusters = clustered(np.random.default_rng(1), [1, 2, 3, 4, 30], steps=1)
     share = half_points[0, 0] / 2
     curve = estimate_curve(np.array([1.0]), half_points, np.zeros(40, dtype=np.int64), clusters)
-    fitted = sm.OLS(share, np.ones(40)).fit(cov_type="cluster", cov_kwds={"groups": clusters, "use_correction": False})
+    fitted = sm.OLS(share, np.ones(40)).fit(
+        cov_type="cluster", cov_kwds={"groups": clusters, "use_correction": False}
+    )
     assert curve.item_cov[0, 0] - 1 / (2 * 40**2) == pytest.approx(fitted.cov_params()[0, 0] * 5 / 4)
     assert curve.effective_items == pytest.approx(40**2 / (1 + 4 + 9 + 16 + 900))
 
@@ -120,7 +122,9 @@ def test_the_error_is_known_where_accuracies_have_an_interval(count: int, seeds:
     half_points = np.concatenate([np.roll(half_points, place, axis=2) for place in range(seeds)])
     paradigms, tokens = np.zeros(5 * count, dtype=np.int64), np.logspace(4, 6, half_points.shape[1])
     curve = estimate_curve(tokens, half_points, paradigms, clusters)
-    pairs = pd.DataFrame({"phenomenon": "p", "paradigm": "a", "good": [f"{one} a" for one in clusters], "bad": "b a"})
+    pairs = pd.DataFrame(
+        {"phenomenon": "p", "paradigm": "a", "good": [f"{one} a" for one in clusters], "bad": "b a"}
+    )
     every = clusters_of(pairs, levels_of(pairs))
     low, _ = row_intervals(every, every.sums(half_points[0, 0] / 2), every.sums(np.ones(len(pairs))))
     assert np.isfinite(low[0]) == (count >= 4)
@@ -265,7 +269,9 @@ def test_over_seeds_alone_clusters_of_pairs_take_no_degrees_of_freedom() -> None
     half_points = (2 * (rng.random((3, 6, 120)) < levels)).astype(np.uint8)
     one, clusters = np.zeros(120, dtype=np.int64), np.repeat(np.arange(6), 20)
     contrasts = np.eye(6)[:-1] - np.eye(6)[1:]
-    found = errors(without_pair_error(estimate_curve(np.logspace(4, 6, 6), half_points, one, clusters)), contrasts)
+    found = errors(
+        without_pair_error(estimate_curve(np.logspace(4, 6, 6), half_points, one, clusters)), contrasts
+    )
     own = half_points.mean(axis=2) / 2 @ contrasts.T
     assert found.variance.mean() == pytest.approx(own.var(axis=0, ddof=1).mean() / 3, rel=0.05)
     assert found.freedom == pytest.approx(2 * (3 - 1), rel=0.05)

@@ -11,7 +11,9 @@ from tests.analysis.shape.test_classify import exact
 from ucurve.analysis.shape.pooled import estimate_curve
 from ucurve.analysis.shape.unimodal import dip_tests, unimodal_distances, unimodal_fit
 
-LEVELS = st.lists(st.integers(-20, 20), min_size=1, max_size=9).map(lambda values: np.array(values, dtype=np.float64))
+LEVELS = st.lists(st.integers(-20, 20), min_size=1, max_size=9).map(
+    lambda values: np.array(values, dtype=np.float64)
+)
 TOKENS = 16384 * 10 ** np.linspace(0, 4, 24)
 
 
@@ -61,7 +63,9 @@ def test_curves_without_a_dip_have_a_p_value_of_1_and_dips_a_small_one() -> None
 def test_few_draws_are_enough_where_the_p_value_is_large() -> None:
     """Drawing ends after 50 of the first 500 draws; more draws would have given another p value."""
     cell = Cell("flat", "ar1", 300, 24, 3)
-    values = [dip_tests(estimate_curve(*simulate(cell, np.random.default_rng(k))), 20_000, k)[0] for k in range(20)]
+    values = [
+        dip_tests(estimate_curve(*simulate(cell, np.random.default_rng(k))), 20_000, k)[0] for k in range(20)
+    ]
     large = [p for p in values if p > 0.15]
     assert large
     assert all(p * 501 == pytest.approx(round(p * 501)) for p in large if p < 1)

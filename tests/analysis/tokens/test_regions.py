@@ -12,7 +12,9 @@ def sentences_of(pairs):
     texts = [text for pair in pairs for text in pair]
     starts = np.cumsum([0, *map(len, texts)])
     tokens = np.array([ord(letter) for text in texts for letter in text])
-    members = pd.DataFrame({"pair": range(len(pairs)), "good": range(0, len(texts), 2), "bad": range(1, len(texts), 2)})
+    members = pd.DataFrame(
+        {"pair": range(len(pairs)), "good": range(0, len(texts), 2), "bad": range(1, len(texts), 2)}
+    )
     return StoredSentences(texts, tokens, starts, np.ones(len(tokens), dtype=bool), None, None, members)
 
 
@@ -45,9 +47,9 @@ def test_regions_are_those_found_by_hand():
         regions = [whole[found[side].critical[row] : found[side].after[row]] for side in ("good", "bad")]
         assert regions == list(by_hand(*pair)), pair
         starts = [found[side].start[row] for side in ("good", "bad")]
-        assert [whole[start : found[side].end[row]] for start, side in zip(starts, ("good", "bad"), strict=True)] == [
-            *pair
-        ]
+        assert [
+            whole[start : found[side].end[row]] for start, side in zip(starts, ("good", "bad"), strict=True)
+        ] == [*pair]
 
 
 def test_parts_of_a_pair_by_hand():
@@ -60,12 +62,19 @@ def test_parts_of_a_pair_by_hand():
         "critical_bad": 30, "first_bad": 10, "after_bad": 14, "length_bad": 2,
         "margin": 32, "margin_before": 0, "margin_critical": 27, "margin_after": 5,
     }  # fmt: skip
-    assert (second["critical_good"], second["first_good"], second["length_bad"], second["critical_bad"]) == (7, 7, 0, 0)
+    assert (second["critical_good"], second["first_good"], second["length_bad"], second["critical_bad"]) == (
+        7,
+        7,
+        0,
+        0,
+    )
     assert np.isnan(second["first_bad"])  # it ends before the difference
     assert (second["margin"], second["margin_critical"]) == (-7, -7)
     assert (third["length_good"], third["critical_bad"]) == (0, 9)
     assert third["first_good"] == 3  # the token that stands where the other member goes on
-    assert third["margin"] == pytest.approx(third["margin_critical"] + third["margin_after"] + third["margin_before"])
+    assert third["margin"] == pytest.approx(
+        third["margin_critical"] + third["margin_after"] + third["margin_before"]
+    )
 
 
 def test_a_token_without_a_score_adds_nothing_and_is_no_first_token():

@@ -32,7 +32,9 @@ def layout():
     spans = np.array([(0, len(text)) for text in texts])
     scored = np.ones(len(tokens), dtype=bool)
     scored[starts[:-1]] = False  # as without a start token
-    places = np.concatenate([np.stack([np.arange(len(text)), np.arange(len(text)) + 1], axis=1) for text in texts])
+    places = np.concatenate(
+        [np.stack([np.arange(len(text)), np.arange(len(text)) + 1], axis=1) for text in texts]
+    )
     sentences = Sentences(texts, tokens, starts, good, bad, scored, spans)
     return TokenLayout(sentences, places, number_words(texts, starts, places))
 
@@ -86,7 +88,11 @@ def test_means_by_phenomenon_and_over_seeds(runs):
     for step in STEPS:
         means = []
         for seed in (0, 1):
-            s, c, x = bits("a dog barks", seed, step)[10], bits("ab cde", seed, step)[3], bits("ab Xde", seed, step)[3]
+            s, c, x = (
+                bits("a dog barks", seed, step)[10],
+                bits("ab cde", seed, step)[3],
+                bits("ab Xde", seed, step)[3],
+            )
             means.append([s / 2 + c / 2, x / 2, (x - s - c) / 2])
         expected, spread = np.mean(means, axis=0), np.std(means, axis=0, ddof=1)
         row = table.loc[("agreement", step)]
@@ -95,7 +101,9 @@ def test_means_by_phenomenon_and_over_seeds(runs):
         assert row[[f"{name}_sd" for name in names]].tolist() == pytest.approx(spread.tolist())
         assert row[["runs", "length_good", "length_bad", "margin_before"]].tolist() == [2, 1, 0.5, 0]
         sums = [
-            bits(bad, seed, step).sum() - bits(good, seed, step).sum() for good, bad in PAIRS[:3] for seed in (0, 1)
+            bits(bad, seed, step).sum() - bits(good, seed, step).sum()
+            for good, bad in PAIRS[:3]
+            for seed in (0, 1)
         ]
         assert table.loc[("all", step), "margin"] == pytest.approx(np.mean(sums))
 
@@ -107,7 +115,8 @@ def test_a_study_splits_margins_with_intervals_over_seeds(runs):
     assert set(table.index) == {"all", "agreement", "order"}
     assert table[["tokenizer", "step", "runs"]].drop_duplicates().to_numpy().tolist() == [["char", 4, 2]]
     sums = [
-        np.mean([bits(bad, seed, 4).sum() - bits(good, seed, 4).sum() for good, bad in PAIRS[:3]]) for seed in (0, 1)
+        np.mean([bits(bad, seed, 4).sum() - bits(good, seed, 4).sum() for good, bad in PAIRS[:3]])
+        for seed in (0, 1)
     ]
     known = ttest_1samp(sums, 0).confidence_interval(0.95)
     row = table.loc["all"]
@@ -128,14 +137,18 @@ def test_every_token_of_a_pair(runs):
     assert rows["scored"].tolist() == [False, *[True] * 5]
     assert rows["surprisal"].to_numpy()[1:] == pytest.approx(bits("ab c d", 1, 4)[1:])
     assert np.isnan(rows["surprisal"].iloc[0])
-    assert set(frame[["step", "tokens", "pair"]].itertuples(index=False, name=None)) == {(4, 4.0 * TOKENS_PER_STEP, 7)}
+    assert set(frame[["step", "tokens", "pair"]].itertuples(index=False, name=None)) == {
+        (4, 4.0 * TOKENS_PER_STEP, 7)
+    }
 
 
 def test_the_section_has_the_table_as_figures_and_files(runs):
     (scored,) = open_study(f"{runs}/*").benchmarks()
     (section,) = token_sections(scored)
     assert [drawing.name for drawing in section.drawings] == [
-        f"{what}_zho_{kind}" for what in ("critical_region", "critical_margin") for kind in ("overall", "phenomena")
+        f"{what}_zho_{kind}"
+        for what in ("critical_region", "critical_margin")
+        for kind in ("overall", "phenomena")
     ]
     last = section.tables["critical_region_last_zho"]
     assert set(last["step"]) == {4}
@@ -147,7 +160,9 @@ def test_without_stored_tokens_there_is_no_section_and_an_error_says_how(make_ru
     study = open_study(f"{tmp_path}/runs/*")
     assert not [section for section in make_report(study)[1] if "Critical" in section.heading]
     for ask in (study.tokens, study.critical_regions):
-        with pytest.raises(UserError, match=r"no log probabilities of tokens .* 'benchmarks=\[zho\]' tokens=true"):
+        with pytest.raises(
+            UserError, match=r"no log probabilities of tokens .* 'benchmarks=\[zho\]' tokens=true"
+        ):
             ask()
 
 
@@ -155,7 +170,9 @@ def test_mistakes_are_named(runs):
     study = open_study(f"{runs}/*")
     with pytest.raises(UserError, match="zho: there is no pair 9"):
         study.tokens(pairs=[7, 9])
-    with pytest.raises(UserError, match=r"zho: no log probabilities of tokens are stored of step 7; .* tokens=true"):
+    with pytest.raises(
+        UserError, match=r"zho: no log probabilities of tokens are stored of step 7; .* tokens=true"
+    ):
         study.tokens(pairs=[7], steps=[4, 7])
     path = token_path(score_path(runs / "14m-10M-char-demo-s1", "zho", "sentence", 4))
     path.write_bytes(path.read_bytes()[:-1])
@@ -167,10 +184,17 @@ def test_words_of_good_sentences_over_training(runs, monkeypatch):
     monkeypatch.setattr("ucurve.analysis.tokens.words._FEWEST", 1)
     (scored,) = open_study(f"{runs}/*").benchmarks()
     rows = word_rows(scored).set_index(["run", "word", "step"])
-    assert {word for _, word, _ in rows.index} == {"dog", "barks", "cde", "cd"}  # the others' first letter has no score
+    assert {word for _, word, _ in rows.index} == {
+        "dog",
+        "barks",
+        "cde",
+        "cd",
+    }  # the others' first letter has no score
     for run, seed in zip(rows.index.get_level_values("run").unique(), (0, 1), strict=True):
         for step in STEPS:
-            assert rows.loc[(run, "dog", step), "bits"] == pytest.approx(bits("a dog barks", seed, step)[1:5].sum())
+            assert rows.loc[(run, "dog", step), "bits"] == pytest.approx(
+                bits("a dog barks", seed, step)[1:5].sum()
+            )
             assert rows.loc[(run, "cd", step), "bits"] == pytest.approx(bits("ab cd", seed, step)[2:].sum())
     [section] = word_sections(scored)
     assert section.heading.startswith("Words of")

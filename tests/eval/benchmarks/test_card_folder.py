@@ -95,7 +95,9 @@ def test_a_folder_that_is_a_link_to_elsewhere(place, tmp_path):
 
 def test_judgments_of_a_card_lie_below_its_folder_too(place, tmp_path):
     (tmp_path / "got" / "j.csv").symlink_to(tmp_path / "mine" / "judged.csv")
-    card = place("files: data\nratings: {files: j.csv, judgments: {sentence: sentence, person: who, value: score}}\n")
+    card = place(
+        "files: data\nratings: {files: j.csv, judgments: {sentence: sentence, person: who, value: score}}\n"
+    )
     pairs = load_benchmark(card)
     with pytest.raises(UserError, match=r"j\.csv is a link to .*judged\.csv"):
         load_ratings(card, None, pairs)
@@ -110,7 +112,10 @@ def test_a_link_within_the_folder_and_a_folder_that_is_a_link_itself(place, tmp_
 
 def test_what_the_user_names_may_lie_and_lead_anywhere(place, tmp_path):
     (tmp_path / "got" / "data" / "z.csv").symlink_to(tmp_path / "mine" / "secret.csv")
-    for path in (tmp_path / "got" / "data" / ".." / ".." / "mine" / "secret.csv", tmp_path / "got" / "data" / "z.csv"):
+    for path in (
+        tmp_path / "got" / "data" / ".." / ".." / "mine" / "secret.csv",
+        tmp_path / "got" / "data" / "z.csv",
+    ):
         assert len(load_benchmark(custom_card(custom_benchmark(path=path)))) == 1
     assert len(load_benchmark(custom_card(custom_benchmark(path=tmp_path / "got" / "data")))) == 2
 

@@ -70,7 +70,9 @@ def test_a_column_called_condition_is_one_only_when_it_is_named(tmp_path):
     pairs = load_custom(custom_benchmark(path=file))
     assert {"published_condition", "published_counted"} < set(pairs.columns)
     assert not {"condition", "counted"} & set(pairs.columns)
-    assert set(load_custom(custom_benchmark(path=file, columns=columns(condition="condition")))["condition"]) == {"The"}
+    assert set(load_custom(custom_benchmark(path=file, columns=columns(condition="condition")))["condition"]) == {
+        "The"
+    }
 
 
 def test_folder_of_several_forms(tmp_path):
@@ -164,7 +166,8 @@ def test_parquet_with_dates_and_lists(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("blimp", "'blimp' is the name of a published benchmark"), ("a/b", "'a/b' is not a name")]
+    ("name", "message"),
+    [("blimp", "'blimp' is the name of a published benchmark"), ("a/b", "'a/b' is not a name")],
 )
 def test_name_of_its_own(name, message):
     with pytest.raises(UserError, match=message):

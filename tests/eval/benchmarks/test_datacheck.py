@@ -82,7 +82,9 @@ def test_printed_form():
     assert text.startswith("b: 7 pairs, 2 paradigms, 1 phenomena\n")
     assert "identical pairs, left out of every accuracy: 1 (1 in one)" in text
     assert "duplicate pairs across paradigms: 1 (3)" in text
-    assert "length in characters: 1 equal, 5 good longer, 1 bad longer, 85.71% unequal; longest sentence 11" in text
+    assert (
+        "length in characters: 1 equal, 5 good longer, 1 bad longer, 85.71% unequal; longest sentence 11" in text
+    )
     assert "paradigms with more than half unequal in characters: 2 (one, two)" in text
 
 
@@ -121,4 +123,7 @@ def test_where_the_identical_pairs_are(shared):
     assert data_report(load_benchmark("blimp", root)).identical == {"passive_1": 2, "principle_A_case_2": 5}
     wanted = {"zai_le": 16, "cl_simple_noun": 4, "cl_adj_simple_noun": 4}
     assert data_report(load_benchmark("sling", root)).identical == wanted
-    assert data_report(load_benchmark("swe-blimp", root)).odd["final punctuation on one member only"] == (1500, 2099)
+    assert data_report(load_benchmark("swe-blimp", root)).odd["final punctuation on one member only"] == (
+        1500,
+        2099,
+    )

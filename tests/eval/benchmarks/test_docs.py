@@ -27,8 +27,12 @@ def test_page_describes_every_key_of_a_card():
 def test_page_has_what_each_card_says():
     page = make_page()
     for card in published_cards().values():
-        section = page.partition(f"### `{card.name}{'/ISO' if card.languages else ''}`\n")[2].partition("\n### ")[0]
-        assert all(text in section for text in (card.citation, card.protocol, *card.quirks, *card.languages)), card.name
+        section = page.partition(f"### `{card.name}{'/ISO' if card.languages else ''}`\n")[2].partition("\n### ")[
+            0
+        ]
+        assert all(text in section for text in (card.citation, card.protocol, *card.quirks, *card.languages)), (
+            card.name
+        )
 
 
 def test_list_has_a_line_for_each_card_with_numbers_and_source():

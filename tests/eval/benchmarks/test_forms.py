@@ -81,12 +81,16 @@ def test_a_code_with_leading_zeros_stays_text(write):
 
 def swe_blimp(*blocks):
     rows = [["phenomenon", "sentence_good", "sentence_bad"]]
-    rows += [[name, f"{word} {number}", f"{number} {word}"] for name, word, size in blocks for number in range(size)]
+    rows += [
+        [name, f"{word} {number}", f"{number} {word}"] for name, word, size in blocks for number in range(size)
+    ]
     return table(rows, delimiter=";")
 
 
 def test_swe_blimp_counts_the_last_of_two_blocks(write):
-    root = write("swe-blimp/swe_blimp_v1.csv", swe_blimp(("E", "first", 3), ("V3", "other", 12), ("E", "second", 11)))
+    root = write(
+        "swe-blimp/swe_blimp_v1.csv", swe_blimp(("E", "first", 3), ("V3", "other", 12), ("E", "second", 11))
+    )
     pairs = load_benchmark("swe-blimp", root)
     assert pairs["paradigm"].tolist() == ["E"] * 3 + ["V3"] * 12 + ["E"] * 11
     assert pairs["good"].iloc[15] == "second 0"
@@ -101,7 +105,9 @@ def test_jblimp(write):
         for second in (None, "filler-gap")
     ]  # fmt: skip
     write("jblimp/data/raw/raw_minimal_pairs.jsonl", jsonl({"ID": 9}))
-    pairs = load_benchmark("jblimp", write("jblimp/data/validated/validated_minimal_pairs.jsonl", jsonl(*records)))
+    pairs = load_benchmark(
+        "jblimp", write("jblimp/data/validated/validated_minimal_pairs.jsonl", jsonl(*records))
+    )
     assert pairs.loc[0, ["good", "bad", "paradigm", "phenomenon", "type"]].tolist() == [
         "良い。", "悪い。", "anaphor", "binding", "acceptability",
     ]  # fmt: skip
@@ -148,7 +154,9 @@ def test_blimp_nl_as_csv(write):
 
 @pytest.mark.parametrize("folder", ["de_evalset", "deu"])
 def test_clams(write, folder):
-    text = "True\tdie Bauern sind alt\nFalse\tdie Bauern ist alt\nTrue\tdie Bauern lachen\nFalse\tdie Bauern lacht\n"
+    text = (
+        "True\tdie Bauern sind alt\nFalse\tdie Bauern ist alt\nTrue\tdie Bauern lachen\nFalse\tdie Bauern lacht\n"
+    )
     pairs = load_benchmark("clams/deu", write(f"clams/{folder}/simple_agrmt.txt", text))
     assert pairs[["good", "bad"]].to_numpy().tolist() == [
         ["die Bauern sind alt", "die Bauern ist alt"],
@@ -173,7 +181,9 @@ def test_clams_english_has_more_phenomena(write):
 def test_suites(write):
     pairs = [[["Mutilari ananak gustatu"] * 2, ["zaizkio.", "zaio."]]]
     table = load_benchmark("tse/eus", write("tse/basque-IO-IO_S_V_AUX.json", json.dumps(pairs)))
-    row = table.loc[0, ["good", "bad", "condition", "target_good", "target_bad", "paradigm", "phenomenon"]].tolist()
+    row = table.loc[
+        0, ["good", "bad", "condition", "target_good", "target_bad", "paradigm", "phenomenon"]
+    ].tolist()
     assert row == [
         "Mutilari ananak gustatu zaizkio.", "Mutilari ananak gustatu zaio.", "Mutilari ananak gustatu",
         "zaizkio.", "zaio.", "IO-IO_S_V_AUX", "IO agreement",
@@ -259,7 +269,8 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(
-    ("name", "file", "text", "message"), [(*where, *fault) for where, faults in BROKEN.items() for fault in faults]
+    ("name", "file", "text", "message"),
+    [(*where, *fault) for where, faults in BROKEN.items() for fault in faults],
 )
 def test_a_broken_file_is_named_with_its_line(write, name, file, text, message):
     with pytest.raises(UserError, match=message):

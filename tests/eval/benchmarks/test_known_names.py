@@ -42,6 +42,8 @@ def test_a_name_means_the_benchmark_or_its_subsets_and_languages(asked: str, mea
 
 
 def test_a_name_that_means_none_is_refused() -> None:
-    with pytest.raises(UserError, match=r"unknown benchmark 'tso' in benchmark; allowed: blimp, tse/eus\.") as error:
+    with pytest.raises(
+        UserError, match=r"unknown benchmark 'tso' in benchmark; allowed: blimp, tse/eus\."
+    ) as error:
         benchmarks_meant("tso", ["tse/eus", "blimp"])
     assert error.value.exit_code == 2

@@ -77,7 +77,9 @@ def test_hub_out_of_reach(monkeypatch):
 
     monkeypatch.setattr("ucurve.eval.benchmarks.load.find_commit", lambda *_: "c0ffee")
     monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(get_dataset_config_names=fail))
-    with pytest.raises(UserError, match=r"could not be fetched .* \(ConnectionError: no route\); give benchmark_root="):
+    with pytest.raises(
+        UserError, match=r"could not be fetched .* \(ConnectionError: no route\); give benchmark_root="
+    ):
         load_benchmark("zhoblimp")
 
 

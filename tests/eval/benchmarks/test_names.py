@@ -40,7 +40,10 @@ def root(tmp_path, records, write_benchmark):
 def score(run, root):
     def call(*overrides):
         execute(
-            check(ScoreCommand, compose("score", [f"run={run}", f"benchmark_root={root}", "linking=[lp]", *overrides]))
+            check(
+                ScoreCommand,
+                compose("score", [f"run={run}", f"benchmark_root={root}", "linking=[lp]", *overrides]),
+            )
         )
         return read_table(ACCURACY, ACCURACY.path(run))
 
@@ -231,7 +234,9 @@ def test_revisions_with_the_same_weights_are_named(
         assert not warnings
         return
     (warning,) = warnings
-    assert warning.startswith("warning: family: of 3 revisions, these have the same weights: 2 (step0, step512); ")
+    assert warning.startswith(
+        "warning: family: of 3 revisions, these have the same weights: 2 (step0, step512); "
+    )
     (section,) = runs_sections(study_of(out), [])
     (said,) = [text for text in section.content if isinstance(text, str) and "equal weights" in text]
     assert said.startswith("out has steps of equal weights")
@@ -258,7 +263,9 @@ def test_a_revision_with_a_part_of_another_one_is_named(
     shutil.copy(folder / "step512" / first, folder / "step8" / first)
     asked = [f"out={tmp_path / 'out'}", f"benchmark_root={root}", "benchmarks=[zhoblimp]", "linking=[lp]"]
     of_model(folder, *asked, "revisions=[all]", f"weights={weights}")
-    (warning,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning: family: of 3")]
+    (warning,) = [
+        line for line in capsys.readouterr().err.splitlines() if line.startswith("warning: family: of 3")
+    ]
     assert "these have the same file of weights: 2 (step8, step512); at most one of them can own" in warning
 
 
@@ -290,7 +297,9 @@ def test_a_run_that_fails_stops_no_other(run, root, capsys):
     weights = run.with_name(names[1]) / "checkpoints" / "step00000008" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
     asked = [f"run='{run.parent}/tiny-*'", f"benchmark_root={root}", "benchmarks=[zhoblimp]", "linking=[lp]"]
-    with pytest.raises(UserError, match=rf"1 of 3 runs were not scored:\n  .*{names[1]}: .*the checkpoint is damaged"):
+    with pytest.raises(
+        UserError, match=rf"1 of 3 runs were not scored:\n  .*{names[1]}: .*the checkpoint is damaged"
+    ):
         execute(check(ScoreCommand, compose("score", asked)))
     scored = [name for name in names if (run.with_name(name) / "eval" / "accuracy.csv").exists()]
     assert scored == [names[0], names[2]]

@@ -40,7 +40,9 @@ def test_turblimp_takes_its_phenomena_from_the_files(tmp_path):
     base = tmp_path / "turblimp" / "base"
     rows = [turkish("Bu ölür.", "Bu öler.", phenomenon="irregular_forms  ")]
     write_table(base / "augmented_irregular_forms.csv", rows, ";")
-    rows = [turkish("Bize kızdı, dün.", "Bizi kızdı, dün.", phenomenon="argument_structure", subtype="transitive")]
+    rows = [
+        turkish("Bize kızdı, dün.", "Bizi kızdı, dün.", phenomenon="argument_structure", subtype="transitive")
+    ]
     write_table(base / "augmented_argument_structure_transitive.csv", rows, ";")
     pairs = load_benchmark("turblimp", tmp_path)
     assert held(pairs, "paradigm", "phenomenon", "good", "bad", "bad_cue") == [
@@ -51,7 +53,9 @@ def test_turblimp_takes_its_phenomena_from_the_files(tmp_path):
 
 
 def test_turblimps_experiments_lie_beside_its_base(tmp_path):
-    rows = [turkish("Eda ona bayıldı.", "Eda onu bayıldı.", phenomenon="argument_structure", subtype="transitive")]
+    rows = [
+        turkish("Eda ona bayıldı.", "Eda onu bayıldı.", phenomenon="argument_structure", subtype="transitive")
+    ]
     for name in ("transitive_SOV", "ditransitive_dik"):
         write_table(tmp_path / "turblimp" / "experimental" / f"argument_structure_{name}.csv", rows)
     pairs = load_benchmark("turblimp-experimental", tmp_path)
@@ -109,7 +113,9 @@ def test_icelandic_pairs(tmp_path, folder):
 def test_zorro_has_two_lines_a_pair_the_bad_one_first(tmp_path):
     folder = tmp_path / "zorro"
     write_text(folder / "filler-gap-wh_question_object.txt", ["who what saw .", "what who saw ."])
-    write_text(folder / "irregular-verb.txt", ["he had took it .", "he had taken it .", "he seen it .", "he saw it ."])
+    write_text(
+        folder / "irregular-verb.txt", ["he had took it .", "he had taken it .", "he seen it .", "he saw it ."]
+    )
     assert held(load_benchmark("zorro", tmp_path), "paradigm", "phenomenon", "good", "bad") == [
         ("filler-gap-wh_question_object", "filler-gap", "what who saw .", "who what saw ."),
         ("irregular-verb", "irregular", "he had taken it .", "he had took it ."),
@@ -120,10 +126,19 @@ def test_zorro_has_two_lines_a_pair_the_bad_one_first(tmp_path):
 def test_freq_blimp_keeps_the_window_of_frequency_and_not_the_swaps(tmp_path):
     row = {"phenomenon": "binding", "subtask": "principle_A_c_command", "field": "syntax", "idx": 3}
     row |= {"good_original": "He saw himself.", "good_freq": "He vexed himself.", "bad_freq": "He vexed herself."}
-    write_lines(tmp_path / "freq-blimp" / "freq_blimp_zipf2.jsonl", [row | {"meta": {"g_swaps": [{"old": "saw"}]}}])
+    write_lines(
+        tmp_path / "freq-blimp" / "freq_blimp_zipf2.jsonl", [row | {"meta": {"g_swaps": [{"old": "saw"}]}}]
+    )
     pairs = load_benchmark("freq-blimp", tmp_path)
     assert held(pairs, "good", "bad", "paradigm", "phenomenon", "window", "good_original") == [
-        ("He vexed himself.", "He vexed herself.", row["subtask"], "binding", "freq_blimp_zipf2", "He saw himself.")
+        (
+            "He vexed himself.",
+            "He vexed herself.",
+            row["subtask"],
+            "binding",
+            "freq_blimp_zipf2",
+            "He saw himself.",
+        )
     ]
     assert "meta" not in pairs
 
@@ -131,14 +146,21 @@ def test_freq_blimp_keeps_the_window_of_frequency_and_not_the_swaps(tmp_path):
 @pytest.mark.parametrize(
     "row",
     [
-        {"sentence_good": "“好”有“女”。", "sentence_bad": "“好”有“马”。", "task": "component", "meta_structure": "⿰"},
+        {
+            "sentence_good": "“好”有“女”。",
+            "sentence_bad": "“好”有“马”。",
+            "task": "component",
+            "meta_structure": "⿰",
+        },
         {"sent_good": "“好”有“女”。", "sent_bad": "“好”有“马”。", "condition": "component", "Structure": "⿰"},
     ],
 )
 def test_hanzi_structure_in_both_published_forms(tmp_path, row):
     write_lines(tmp_path / "hanzi-structure" / "hanzi_structure_open.jsonl", [row])
     pairs = load_benchmark("hanzi-structure", tmp_path)
-    assert held(pairs, "good", "bad", "paradigm", "phenomenon") == [("“好”有“女”。", "“好”有“马”。", "component", "⿰")]
+    assert held(pairs, "good", "bad", "paradigm", "phenomenon") == [
+        ("“好”有“女”。", "“好”有“马”。", "component", "⿰")
+    ]
     assert "condition" not in pairs
 
 
@@ -152,7 +174,9 @@ def test_a_column_called_condition_is_no_condition_in_hanzi_pinyin(tmp_path):
 
 def test_zhoblimp_2026_names_a_paradigm_by_its_file_where_it_has_no_other_name(tmp_path):
     row = {"sentence_good": "他来了。", "sentence_bad": "他了来。"}
-    write_lines(tmp_path / "zhoblimp-2026" / "a.jsonl", [row | {"UID": "BA_deletion", "phenomenon": "BA construction"}])
+    write_lines(
+        tmp_path / "zhoblimp-2026" / "a.jsonl", [row | {"UID": "BA_deletion", "phenomenon": "BA construction"}]
+    )
     write_lines(tmp_path / "zhoblimp-2026" / "word_order.jsonl", [row])
     assert held(load_benchmark("zhoblimp-2026", tmp_path), "paradigm", "phenomenon") == [
         ("BA_deletion", "BA construction"),
@@ -207,5 +231,7 @@ def test_the_published_files_have_the_numbers_of_the_card(shared, name, capsys):
         pytest.skip(f"the published files of {name} are not here")
     pairs = load_benchmark(name, shared / "benchmarks")
     assert len(pairs) == {"turblimp": 16_000, "turblimp-experimental": 2_200, "qfrblimp": 1_761}[name]
-    assert (pairs["good"] == pairs["bad"]).sum() == {"turblimp": 20, "turblimp-experimental": 10, "qfrblimp": 18}[name]
+    assert (pairs["good"] == pairs["bad"]).sum() == {"turblimp": 20, "turblimp-experimental": 10, "qfrblimp": 18}[
+        name
+    ]
     assert capsys.readouterr().err == ""  # no number that is checked on loading differs

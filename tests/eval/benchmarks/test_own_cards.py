@@ -43,7 +43,10 @@ def lines(rows=ROWS):
 
 
 def table(delimiter=",", rows=ROWS):
-    return "\n".join(delimiter.join(map(str, fields)) for fields in (rows[0], *(row.values() for row in rows))) + "\n"
+    return (
+        "\n".join(delimiter.join(map(str, fields)) for fields in (rows[0], *(row.values() for row in rows)))
+        + "\n"
+    )
 
 
 def workbook(rows=ROWS):

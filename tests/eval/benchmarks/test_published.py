@@ -51,7 +51,9 @@ def test_blimp_has_the_papers_phenomena_and_keeps_the_published_terms(shared):
     assert by_phenomenon["argument_structure"] == 9
     assert sorted(by_phenomenon) == [2, 2, 2, 4, 5, 6, 7, 7, 7, 8, 8, 9]
     assert (pairs["UID"] == pairs["paradigm"]).all()
-    assert {"pairID", "one_prefix_word_good", "two_prefix_prefix_bad", "lexically_identical"} <= set(pairs.columns)
+    assert {"pairID", "one_prefix_word_good", "two_prefix_prefix_bad", "lexically_identical"} <= set(
+        pairs.columns
+    )
 
 
 def test_sling_reads_both_spellings_and_marks_the_paper(shared):
@@ -104,7 +106,9 @@ def test_suites_are_condition_and_target(shared, language):
 
 def test_phenomena_of_the_suites(shared):
     by_language = {
-        language: load_benchmark(f"tse/{language}", shared / "benchmarks").groupby("phenomenon")["paradigm"].nunique()
+        language: load_benchmark(f"tse/{language}", shared / "benchmarks")
+        .groupby("phenomenon")["paradigm"]
+        .nunique()
         for language in ("eus", "hin", "swa")
     }
     assert by_language["eus"].to_dict() == {"DO agreement": 2, "IO agreement": 2, "S agreement": 4}
@@ -117,7 +121,9 @@ def test_phenomena_of_the_suites(shared):
 )
 def test_a_model_right_on_all_that_the_paper_counts_has_100_percent(shared, name, paradigms, over_all):
     pairs = load_benchmark(name, shared / "benchmarks")
-    scores = pd.DataFrame({"pair": pairs["pair"], "lp_good": np.where(pairs["counted"], -1.0, -3.0), "lp_bad": -2.0})
+    scores = pd.DataFrame(
+        {"pair": pairs["pair"], "lp_good": np.where(pairs["counted"], -1.0, -3.0), "lp_bad": -2.0}
+    )
     table = accuracy_table(pairs, scores.assign(n_good=5, n_bad=5), [parse_linking("lp")])
     rows = table.set_index(["split", "phenomenon", "paradigm"])["accuracy"]
     assert (rows["all"] == 1).all()

@@ -46,7 +46,9 @@ def pairs(table):
 
 
 @pytest.mark.parametrize("rows", [SWALLOWING, SPEECH])
-@pytest.mark.parametrize(("name", "delimiter"), [("p.tsv", "\t"), ("p.txt", "\t"), ("p.csv", "\t"), ("p.csv", "|")])
+@pytest.mark.parametrize(
+    ("name", "delimiter"), [("p.tsv", "\t"), ("p.txt", "\t"), ("p.csv", "\t"), ("p.csv", "|")]
+)
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_quotation_marks_of_sentences_are_text(load, rows, name, delimiter, end):
     assert pairs(load(name, joined(rows, delimiter, end=end))) == rows
@@ -129,5 +131,7 @@ def test_rows_are_counted_against_lines_whatever_the_reader_does(load, monkeypat
     assert len(load("p.csv", quoted([*PLAIN, ["", " "], ['"', '""'], *PLAIN], ";"))) == 5
     whole = tables.without_blank
     monkeypatch.setattr(tables, "without_blank", lambda rows: list(whole(rows))[:3])
-    with pytest.raises(UserError, match=r"p\.tsv: 5 lines that are not blank became 3 rows; each line must be a row"):
+    with pytest.raises(
+        UserError, match=r"p\.tsv: 5 lines that are not blank became 3 rows; each line must be a row"
+    ):
         load("p.tsv", text)

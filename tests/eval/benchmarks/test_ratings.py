@@ -10,7 +10,11 @@ from ucurve.eval.benchmarks.load import load_benchmark
 from ucurve.eval.benchmarks.ratings.load import load_ratings, rating_files
 from ucurve.eval.benchmarks.registry import find_benchmark, find_card
 
-ROWS = [("Die Hunde bellen.", "Die Hunde bellt."), ("Er hilft ihm.", "Er hilft ihn."), ("Sie lacht.", "Sie lachen.")]
+ROWS = [
+    ("Die Hunde bellen.", "Die Hunde bellt."),
+    ("Er hilft ihm.", "Er hilft ihn."),
+    ("Sie lacht.", "Sie lachen."),
+]
 CARD = """name: own
 language: deu
 files: pairs.csv
@@ -66,7 +70,10 @@ def test_a_column_for_each_rater(load, capsys):
 def test_z_scores_are_among_all_that_a_person_rated_also_sentences_of_no_pair(load):
     text = "s,r1,r2\nSie lacht. ,7,3\nSie lachen.,1,3\nWer lacht?,4,3\n"
     table = load("  files: people.csv\n  raters: {sentence: s, people: ['r1', 'r2']}\n", text)
-    z = {(side, person): value for side, person, value in zip(table["side"], table["person"], table["z"], strict=True)}
+    z = {
+        (side, person): value
+        for side, person, value in zip(table["side"], table["person"], table["z"], strict=True)
+    }
     spread = 6**0.5  # of 7, 1 and 4
     assert z == pytest.approx(
         {("good", "r1"): 3 / spread, ("bad", "r1"): -3 / spread, ("good", "r2"): 0, ("bad", "r2"): 0}
@@ -101,16 +108,26 @@ def test_a_survey_takes_the_sentences_of_a_group_in_the_order_of_its_columns(loa
     one, two = "people 3", "people 4"
     assert found == [(1, "bad", one, 2.0), (1, "good", two, 6.0), (2, "bad", two, 1.0), (2, "good", one, 7.0)]
     _workbook(tmp_path / "people.xlsx", all=[list("abc"), groups[:3], [7, 2, 1]])
-    with pytest.raises(UserError, match=r"people\.xlsx:2: ratings: 1 columns of the group 'SV_good', and 2 sentences"):
+    with pytest.raises(
+        UserError, match=r"people\.xlsx:2: ratings: 1 columns of the group 'SV_good', and 2 sentences"
+    ):
         load(section)
 
 
 @pytest.mark.parametrize(
     ("section", "content", "message"),
     [
-        ("  raters: {sentence: s, people: r}\n  choices: {a: a, b: b, people: p}\n", None, r"give exactly one of choi"),
+        (
+            "  raters: {sentence: s, people: r}\n  choices: {a: a, b: b, people: p}\n",
+            None,
+            r"give exactly one of choi",
+        ),
         ("  raters: {sentense: s, people: r}\n", None, r"card\.yaml:\d: .*sentense.*Did you mean 'sentence'"),
-        ("  files: none.csv\n  raters: {sentence: s, people: r}\n", None, r"card\.yaml: ratings\.files: no none\.csv"),
+        (
+            "  files: none.csv\n  raters: {sentence: s, people: r}\n",
+            None,
+            r"card\.yaml: ratings\.files: no none\.csv",
+        ),
         (
             "  files: people.csv\n  raters: {sentence: s, people: r}\n",
             "S,r\nx,1\n",

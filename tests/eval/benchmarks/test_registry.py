@@ -89,7 +89,9 @@ def test_names_that_are_not_there(names, message):
 
 
 def test_a_family_without_files_or_a_root(suites):
-    with pytest.raises(UserError, match=r"benchmark 'clams': no files of any language in .*clams, as de_evalset/"):
+    with pytest.raises(
+        UserError, match=r"benchmark 'clams': no files of any language in .*clams, as de_evalset/"
+    ):
         expand_benchmarks(["clams"], suites)
     with pytest.raises(UserError, match=r"benchmark_root: no folder .*nowhere"):
         expand_benchmarks(["tse"], suites / "nowhere")

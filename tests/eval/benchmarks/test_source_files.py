@@ -18,7 +18,10 @@ from ucurve.eval.benchmarks.custom import custom_card
 from ucurve.eval.benchmarks.load import load_benchmark
 
 ROOT = Path(__file__).resolve().parents[3]
-ROWS = [{"sentence_good": "it rains .", "sentence_bad": "it rain ."}, {"sentence_good": "好", "sentence_bad": "坏"}]
+ROWS = [
+    {"sentence_good": "it rains .", "sentence_bad": "it rain ."},
+    {"sentence_good": "好", "sentence_bad": "坏"},
+]
 LINES = "".join(json.dumps(row) + "\n" for row in ROWS)
 TABLE = "sentence_good,sentence_bad\nit rains .,it rain .\n好,坏\n"
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
@@ -84,7 +87,9 @@ def test_archives_of_the_folder_itself(tmp_path, archive, name):
 
 def test_an_archive_that_tar_makes_of_a_folder(tmp_path):
     fill(tmp_path / "pairs", {"p.csv": TABLE, "x/q.jsonl": LINES})
-    os.link(tmp_path / "pairs" / "p.csv", tmp_path / "pairs" / "z.csv")  # tar keeps one of two equal files as a link
+    os.link(
+        tmp_path / "pairs" / "p.csv", tmp_path / "pairs" / "z.csv"
+    )  # tar keeps one of two equal files as a link
     subprocess.run(["tar", "-C", tmp_path / "pairs", "-czf", tmp_path / "a.tar.gz", "."], check=True)
     assert sorted(set(load(tmp_path / "a.tar.gz")["paradigm"])) == ["p", "q", "z"]
 
@@ -128,7 +133,9 @@ def test_names_under_a_locale_of_ascii(tmp_path):
     paths = [tmp_path, tmp_path / "照应", tmp_path / "照应" / "数.jsonl", tmp_path / "a.zip"]
     ascii_only = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     command = [sys.executable, "-c", code, *paths]
-    done = subprocess.run(command, cwd=ROOT, env=os.environ | ascii_only, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, env=os.environ | ascii_only, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -139,7 +146,9 @@ def test_compressed_data_without_its_ending(tmp_path, pack, name, text):
     assert load(tmp_path / name)["good"].tolist() == ["it rains .", "好"]
 
 
-@pytest.mark.parametrize("text", [LINES, "\ufeff" + LINES, LINES.splitlines()[0], "\n" + LINES.replace("\n", "\r\n")])
+@pytest.mark.parametrize(
+    "text", [LINES, "\ufeff" + LINES, LINES.splitlines()[0], "\n" + LINES.replace("\n", "\r\n")]
+)
 def test_json_lines_under_the_name_of_json(tmp_path, text):
     (tmp_path / "p.json").write_text(text, encoding="utf-8", newline="")
     assert load(tmp_path / "p.json")["good"].tolist() == ["it rains .", "好"][: text.count("{")]

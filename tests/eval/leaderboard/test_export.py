@@ -53,7 +53,8 @@ def store(folder, benchmark, rows, step=8, scorer="sentence", start_rule="none",
     pairs = pair_table(((f"line {n}", record) for n, record in enumerate(records)), benchmark, "zho")
     keep_pairs(folder, pairs)
     values = [
-        (-4.0 if good == "=" else good, -4.0 if bad == "=" else bad, *unknown) for _, _, good, bad, *unknown in rows
+        (-4.0 if good == "=" else good, -4.0 if bad == "=" else bad, *unknown)
+        for _, _, good, bad, *unknown in rows
     ]
     scores = pd.DataFrame(values, columns=["lp_good", "lp_bad", "unk_good", "unk_bad"])
     scores = scores.astype({"lp_good": float, "lp_bad": float}).assign(n_good=2, n_bad=2)
@@ -82,7 +83,9 @@ def test_the_file_is_what_the_challenge_takes(scored, tmp_path, capsys):
     assert (tmp_path / "results.json").read_text() == EXPECTED
     said = capsys.readouterr().out
     assert "2026 Chinese BabyLM challenge, step 8\n  zhoblimp 54.17 % (7 pairs, 2 paradigms)\n" in said
-    assert "  hanzi_structure 66.67 % (4 pairs, 2 paradigms)\n  hanzi_pinyin 0.00 % (2 pairs, 1 paradigms)\n" in said
+    assert (
+        "  hanzi_structure 66.67 % (4 pairs, 2 paradigms)\n  hanzi_pinyin 0.00 % (2 pairs, 1 paradigms)\n" in said
+    )
     assert "left out, as no minimal pairs: word_fmri, fmri, afqmc, ocnli, tnews, cluewsc2020" in said
 
 
@@ -125,7 +128,9 @@ def test_scores_after_a_token_that_the_challenge_does_not_put_there_are_refused(
     with pytest.raises(UserError, match=r"hanzi-pinyin: scored after the eos token, .* \(bos=none\)"):
         export(scored, tmp_path / "results.json")
     store(scored, "hanzi-pinyin", PINYIN, start_rule="token", tokens="more", start_token="<s>")
-    with pytest.raises(UserError, match=r"hanzi-pinyin: scored after the token '<s>', which the tokenizer does not"):
+    with pytest.raises(
+        UserError, match=r"hanzi-pinyin: scored after the token '<s>', which the tokenizer does not"
+    ):
         export(scored, tmp_path / "results.json")
 
 
@@ -167,5 +172,7 @@ def test_a_form_its_preset_and_its_experiment_name_the_same_benchmarks(name):
     experiment = yaml.safe_load((CONFIGURATION / "experiment" / f"{name}.yaml").read_text(encoding="utf-8"))
     assert experiment["eval"] == {"benchmarks": benchmarks, "preset": form.preset}
     [group] = experiment["defaults"]
-    corpus = yaml.safe_load((CONFIGURATION / "data" / f"{group['override /data']}.yaml").read_text(encoding="utf-8"))
+    corpus = yaml.safe_load(
+        (CONFIGURATION / "data" / f"{group['override /data']}.yaml").read_text(encoding="utf-8")
+    )
     assert corpus["benchmarks"] == benchmarks

@@ -73,7 +73,8 @@ def test_the_numbers_are_those_of_the_challenge(tmp_path, run, published):
     model, tokenizer = AutoModelForCausalLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
     expected = {
         name: {
-            task.metric: round(challenge_accuracy(model, tokenizer, published[name], task.unknown_is_wrong), 2) / 100
+            task.metric: round(challenge_accuracy(model, tokenizer, published[name], task.unknown_is_wrong), 2)
+            / 100
         }
         for name, task in form.tasks.items()
     }

@@ -151,7 +151,9 @@ def test_answers_to_prompts_need_no_log_probabilities(scores_of):
 
 def test_credits_follow_the_pairs(scores_of):
     pairs = pairs_of("abc", good=["x", "same", "z"], bad=["y", "same", "w"])
-    merged = items(pairs, scores_of([(-1, -1, 1, 1), (-1, -1, 1, 1), (-2, -1, 1, 1)]).sample(frac=1, random_state=1))
+    merged = items(
+        pairs, scores_of([(-1, -1, 1, 1), (-1, -1, 1, 1), (-2, -1, 1, 1)]).sample(frac=1, random_state=1)
+    )
     assert merged["pair"].tolist() == [0, 2]
     assert pair_credits(merged, LP[0], "half").tolist() == [0.5, 0.0]
     assert pair_credits(merged, LP[0], "right").tolist() == [1.0, 0.0]
@@ -228,7 +230,9 @@ def stratified_mean(right, n):
 def test_stratified_mean_of_one_stratum_is_exact(n, data):
     right = np.array([data.draw(st.integers(0, n))], float)
     size = np.array([n], float)
-    np.testing.assert_allclose(stratified_mean(right, size), [right[0] / n, *np.ravel(exact_interval(right, size))])
+    np.testing.assert_allclose(
+        stratified_mean(right, size), [right[0] / n, *np.ravel(exact_interval(right, size))]
+    )
 
 
 strata_of_halves = st.integers(1, 300).flatmap(

@@ -69,7 +69,9 @@ def test_the_clusters_of_tests_of_shape_are_those_of_accuracies() -> None:
 
 
 def test_an_unknown_column_is_named_with_the_nearest_one() -> None:
-    with pytest.raises(UserError, match=r"unknown cluster 'verbs' in pairs.parquet; allowed: .*Did you mean 'verb'"):
+    with pytest.raises(
+        UserError, match=r"unknown cluster 'verbs' in pairs.parquet; allowed: .*Did you mean 'verb'"
+    ):
         pair_clusters(PAIRS, "verbs", "pairs.parquet")
 
 

@@ -50,7 +50,9 @@ def test_a_model_right_on_all_that_counts_has_100_percent(make, over_pairs, over
     table = accuracy_table(pairs, scored(pairs, pairs["counted"]), LP)
     counted, published = (table[table["split"] == split] for split in ("all", "published"))
     assert (counted["accuracy"] == 1).all()
-    assert set(counted["paradigm"]) - {"all", "macro", "macro_phenomena"} == set(pairs["paradigm"][pairs["counted"]])
+    assert set(counted["paradigm"]) - {"all", "macro", "macro_phenomena"} == set(
+        pairs["paradigm"][pairs["counted"]]
+    )
     overall = published[published["phenomenon"] == "all"].set_index("paradigm")["accuracy"]
     assert overall["all"] == pytest.approx(over_pairs)
     assert overall["macro"] == pytest.approx(over_paradigms)
@@ -82,7 +84,9 @@ def test_a_benchmark_whose_pairs_all_count_has_no_second_number():
 @given(st.lists(st.booleans(), min_size=24, max_size=24), st.lists(st.booleans(), min_size=24, max_size=24))
 def test_what_does_not_count_changes_no_number_that_counts(first, second):
     pairs = benchmark({("a", "p"): 6, ("a", "q"): 6, ("b", "r"): 6, ("c", "s"): 6}, {"q", "s"})
-    second = [one if counts else other for one, other, counts in zip(first, second, pairs["counted"], strict=True)]
+    second = [
+        one if counts else other for one, other, counts in zip(first, second, pairs["counted"], strict=True)
+    ]
     tables = [scored(pairs, pd.Series(right)) for right in (first, second)]
     accuracies = [accuracy_table(pairs, table, LP).query("split != 'published'") for table in tables]
     pd.testing.assert_frame_equal(*accuracies)

@@ -28,7 +28,9 @@ def planted(alpha, seed=0, size=60, noise=0.3):
     pairs = pd.DataFrame({"paradigm": paradigm, "phenomenon": "X", "pair": range(total)})
     pairs = pairs.assign(good=[f"g{row}" for row in range(total)], bad=[f"b{row}" for row in range(total)])
     columns = {"lp": lp, "n": n, "unigram": -8 * n + draw.normal(0, 2, size=(total, 2))}
-    sides = {f"{name}_{side}": both[:, at] for name, both in columns.items() for at, side in enumerate(("good", "bad"))}
+    sides = {
+        f"{name}_{side}": both[:, at] for name, both in columns.items() for at, side in enumerate(("good", "bad"))
+    }
     return pairs, pd.DataFrame({"pair": pairs["pair"], **sides})
 
 
@@ -69,7 +71,9 @@ def test_accuracies_are_of_the_part_they_are_named_after():
     fitted = pairs["paradigm"].isin(fit_paradigms(PARADIGMS, wanted))
     linking = parse_linking(found["linking"])
     for part, name in ((fitted, "fitted"), (~fitted, "held_out")):
-        rows = accuracy_table(pairs[part], scores[part], [linking]).query("phenomenon == 'all' and paradigm == 'all'")
+        rows = accuracy_table(pairs[part], scores[part], [linking]).query(
+            "phenomenon == 'all' and paradigm == 'all'"
+        )
         by_split = rows.set_index("split")["accuracy"]
         assert by_split["all"] == pytest.approx(found[f"accuracy_{name}"])
     bias = np.mean([abs(by_split[split] - by_split["equal"]) for split in ("good_longer", "bad_longer")])
@@ -129,7 +133,9 @@ def test_ratings_choose_the_parameters_they_were_made_with():
 
 def test_a_family_needs_what_it_reads():
     pairs, scores = planted(0.5)
-    with pytest.raises(UserError, match="fit: morcela needs unigram_bad, unigram_good, which the scores do not have"):
+    with pytest.raises(
+        UserError, match="fit: morcela needs unigram_bad, unigram_good, which the scores do not have"
+    ):
         fit(pairs, scores.assign(unigram_good=np.nan, unigram_bad=np.nan), fit_settings(families=("morcela",)))
 
 

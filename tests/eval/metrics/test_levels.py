@@ -9,7 +9,9 @@ PAIRS = pd.DataFrame({"paradigm": list("bbacaac"), "phenomenon": list("XXXYXXY")
 
 
 def by_label(levels, values):
-    return dict(zip(zip(levels.labels["phenomenon"], levels.labels["paradigm"], strict=True), values, strict=True))
+    return dict(
+        zip(zip(levels.labels["phenomenon"], levels.labels["paradigm"], strict=True), values, strict=True)
+    )
 
 
 def test_rows_and_pairs_by_hand():
@@ -38,7 +40,13 @@ def test_many_draws_at_once():
 def test_what_has_no_pairs_has_no_mean_and_is_left_out_of_the_means():
     levels = levels_of(PAIRS)
     means = by_label(levels, levels.means(np.array([2.0, 0.0, 0.0]), np.array([4.0, 0.0, 0.0])))
-    assert means["all", "all"] == means["all", "macro"] == means["all", "macro_phenomena"] == means["X", "all"] == 0.5
+    assert (
+        means["all", "all"]
+        == means["all", "macro"]
+        == means["all", "macro_phenomena"]
+        == means["X", "all"]
+        == 0.5
+    )
     assert np.isnan([means["X", "b"], means["Y", "c"], means["Y", "all"]]).all()
     assert np.isnan(levels.means(np.zeros((2, 3)), np.zeros((2, 3)))).all()
 

@@ -33,7 +33,9 @@ def test_the_scale_a_rater_uses_is_of_no_matter(write):
 
 def test_a_rater_with_one_answer_says_nothing(write):
     ratings = read_ratings(write("sentence,a,b\nx,1,5\ny,2,5\nz,3,5\n"))
-    np.testing.assert_allclose(ratings["rating"] * 2, read_ratings(write("sentence,a\nx,1\ny,2\nz,3\n"))["rating"])
+    np.testing.assert_allclose(
+        ratings["rating"] * 2, read_ratings(write("sentence,a\nx,1\ny,2\nz,3\n"))["rating"]
+    )
 
 
 def test_rated_sentences_can_be_scored_as_pairs(write):

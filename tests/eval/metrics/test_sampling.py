@@ -40,7 +40,9 @@ def rows_of(pairs, credits_, split="all"):
     return table[table["split"] == split].set_index(["phenomenon", "paradigm"])
 
 
-@given(st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from([0.0, 0.5, 1.0])), min_size=12, max_size=60))
+@given(
+    st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from([0.0, 0.5, 1.0])), min_size=12, max_size=60)
+)
 def test_the_variance_is_the_cluster_robust_one_of_a_mean(items):
     edits, credits_ = zip(*items, strict=True)
     found, groups = spread(pairs_of(edits), credits_), pd.factorize(np.array(edits))[0]
@@ -84,7 +86,9 @@ def test_clusters_that_are_wholly_alike_weigh_as_one_pair_each():
 def test_a_few_clusters_that_are_all_right_are_not_certain():
     """8 templates: an accuracy of 75 % is not ruled out, however many pairs they have."""
     for pairs in (10, 100):
-        row = rows_of(pairs_of("".join(letter * pairs for letter in "abcdefgh")), [1.0] * 8 * pairs).loc[("X", "a")]
+        row = rows_of(pairs_of("".join(letter * pairs for letter in "abcdefgh")), [1.0] * 8 * pairs).loc[
+            ("X", "a")
+        ]
         assert 0.65 < row["ci_low"] < 0.75
         assert row["ci_high"] == 1
         assert row["exact_low"] > 0.95

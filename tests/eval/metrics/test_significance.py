@@ -42,7 +42,9 @@ def benchmark(scores_of, seed=0, sizes=(30, 50, 40), ahead=1.0, ties=0):
     draw = np.random.default_rng(seed)
     paradigm = np.repeat(list("abc"), sizes)
     size = len(paradigm)
-    pairs = pd.DataFrame({"paradigm": paradigm, "phenomenon": np.where(paradigm == "c", "Y", "X"), "pair": range(size)})
+    pairs = pd.DataFrame(
+        {"paradigm": paradigm, "phenomenon": np.where(paradigm == "c", "Y", "X"), "pair": range(size)}
+    )
     pairs = pairs.assign(good=[f"g{row}" for row in range(size)], bad=[f"{row}b" for row in range(size)])
     lp = draw.normal(-40, 2, size=(size, 2)) + np.array([ahead, 0])
     lp[:ties, 1] = lp[:ties, 0]
@@ -88,7 +90,13 @@ def test_a_table_by_hand(scores_of):
                           "good": list("12345"), "bad": list("67890")})  # fmt: skip
     scores = scores_of([(-2, -4, 2, 2), (-2, -8, 2, 4), (-2, -2, 1, 1), (-6, -2, 3, 2), (-3, -9, 3, 3)])
     table = statistics_table(pairs, scores.assign(unk_good=[1, 0, 0, 0, 2], unk_bad=0), [LP])
-    assert [row(table, "X", "a")[name] for name in ("n", "right", "ties", "accuracy", "unk")] == [4, 2, 1, 0.625, 1]
+    assert [row(table, "X", "a")[name] for name in ("n", "right", "ties", "accuracy", "unk")] == [
+        4,
+        2,
+        1,
+        0.625,
+        1,
+    ]
     assert row(table, "X", "a")["delta_lp"] == (2 + 6 + 0 - 4) / 4
     assert row(table, "X", "a")["delta_nll"] == (1 + 1 + 0 - 1) / 4
     assert row(table, "all", "all")["delta_lp"] == (4 + 6) / 5
@@ -96,7 +104,9 @@ def test_a_table_by_hand(scores_of):
     assert row(table, "all", "macro")["accuracy"] == (0.625 + 1) / 2
     assert row(table, "all", "all")["unk"] == 3
     assert [row(table, *name)["clusters"] for name in (("X", "a"), ("Y", "b"), ("all", "macro"))] == [4, 1, 5]
-    assert row(table, "X", "a")["p_above"] == pytest.approx(row(table, "X", "a")["p_bonferroni"] / 2)  # the only test
+    assert row(table, "X", "a")["p_above"] == pytest.approx(
+        row(table, "X", "a")["p_bonferroni"] / 2
+    )  # the only test
     assert row(table, "Y", "b")["p_exact"] == 1.0
     one_cluster = ["boot_low", "p_two_sided", "p_above", "p_below", "p_holm", "p_bonferroni"]
     assert np.isnan([row(table, "Y", "b")[name] for name in one_cluster]).all()
@@ -149,7 +159,11 @@ def test_mcnemar_by_hand(first, second, p):
 
 def test_mcnemar_over_clusters_by_hand():
     """8 clusters of 5 pairs that are wholly alike weigh as 8 pairs; with 3 there is no test."""
-    first, second, squares = np.array([30.0, 40.0, 15.0]), np.array([10.0, 0.0, 0.0]), np.array([200.0, 200.0, 75.0])
+    first, second, squares = (
+        np.array([30.0, 40.0, 15.0]),
+        np.array([10.0, 0.0, 0.0]),
+        np.array([200.0, 200.0, 75.0]),
+    )
     found = cluster_mcnemar(first, second, squares, np.array([8.0, 8.0, 3.0]))
     np.testing.assert_allclose(found, [binomtest(6, 8).pvalue, 2 / 2**8, np.nan])
 
@@ -188,7 +202,9 @@ def test_holm_lies_between_the_p_and_bonferroni(p):
     assert (np.diff(holm(p)[np.argsort(p)]) >= 0).all()
 
 
-@pytest.mark.parametrize(("shown", "tested", "percent"), [(3, 3, 45), (2, 3, 21), (1, 3, 6), (2, 2, 34), (5, 5, 59)])
+@pytest.mark.parametrize(
+    ("shown", "tested", "percent"), [(3, 3, 45), (2, 3, 21), (1, 3, 6), (2, 2, 34), (5, 5, 59)]
+)
 def test_runs_that_show_an_effect_bound_the_share_of_seeds_that_do(shown, tested, percent):
     assert round(100 * least_prevalence(shown, tested)) == percent
     share = np.linspace(0, 1, 100_001)  # the posterior of a flat prior, on a grid
@@ -204,7 +220,9 @@ def test_p_values_are_adjusted_over_the_paradigms_of_a_linking_function(scores_o
     for _, part in table.groupby("linking"):
         paradigms = part["paradigm"].isin(list("abc"))
         np.testing.assert_allclose(part["p_holm"][paradigms], holm(part["p_two_sided"][paradigms].to_numpy()))
-        np.testing.assert_allclose(part["p_bonferroni"][paradigms], np.minimum(1, 3 * part["p_two_sided"][paradigms]))
+        np.testing.assert_allclose(
+            part["p_bonferroni"][paradigms], np.minimum(1, 3 * part["p_two_sided"][paradigms])
+        )
         assert part.loc[~paradigms, ["p_holm", "p_bonferroni"]].isna().all(axis=None)
 
 
@@ -319,7 +337,9 @@ def test_without_a_split_there_is_no_length_bias(scores_of):
     pairs, scores = benchmark(scores_of)
     with warnings.catch_warnings(action="error"):
         equal = statistics_table(pairs, scores.assign(n_bad=scores["n_good"]), [LP])
-    assert equal[[f"{name}{end}" for name in LENGTH_BIASES for end in ("", "_low", "_high")]].isna().all(axis=None)
+    assert (
+        equal[[f"{name}{end}" for name in LENGTH_BIASES for end in ("", "_low", "_high")]].isna().all(axis=None)
+    )
 
 
 def test_a_pair_that_stands_twice_counts_once(scores_of):
@@ -327,16 +347,26 @@ def test_a_pair_that_stands_twice_counts_once(scores_of):
     pairs = pairs.assign(good=list("xxxyx"), bad=list("zzzzz"))  # 0, 1, 2 and 4 are one pair, in three paradigms
     scores = scores.assign(lp_good=[-1.0, -9.0, -9.0, -1.0, -9.0], lp_bad=-5.0)
     table = statistics_table(pairs, scores, [LP])
-    found = {name: row(table, *name) for name in (("X", "a"), ("X", "b"), ("Y", "c"), ("all", "all"), ("all", "macro"))}
+    found = {
+        name: row(table, *name) for name in (("X", "a"), ("X", "b"), ("Y", "c"), ("all", "all"), ("all", "macro"))
+    }
     assert [one["n_distinct"] for one in found.values()] == [1, 1, 0, 2, 2]
-    assert [one["accuracy_distinct"] for one in found.values()] == [1, 1, pytest.approx(np.nan, nan_ok=True), 1, 1]
+    assert [one["accuracy_distinct"] for one in found.values()] == [
+        1,
+        1,
+        pytest.approx(np.nan, nan_ok=True),
+        1,
+        1,
+    ]
     assert found["all", "all"]["accuracy"] == pytest.approx(2 / 5)
 
 
 def test_the_seed_alone_decides_and_other_functions_change_nothing(scores_of):
     pairs, scores = benchmark(scores_of)
     alone = statistics_table(pairs, scores, [MEAN_LP])
-    with_more = statistics_table(pairs, scores, [LP, MEAN_LP]).query("linking == 'mean_lp'").reset_index(drop=True)
+    with_more = (
+        statistics_table(pairs, scores, [LP, MEAN_LP]).query("linking == 'mean_lp'").reset_index(drop=True)
+    )
     pd.testing.assert_frame_equal(alone, with_more)
     other = statistics_table(pairs, scores, [MEAN_LP], seed=1)
     assert not np.array_equal(alone["delta_acc_low"], other["delta_acc_low"])
@@ -391,7 +421,9 @@ def test_ties_between_models(scores_of, rule, first, second):
 
 def test_scores_of_other_pairs_are_refused(scores_of):
     pairs, scores = benchmark(scores_of)
-    with pytest.raises(UserError, match="comparison: scores of 100 pairs are not those of the 120 pairs of the table"):
+    with pytest.raises(
+        UserError, match="comparison: scores of 100 pairs are not those of the 120 pairs of the table"
+    ):
         comparison_table(pairs, (scores, LP), (scores[:100], LP))
 
 

@@ -57,7 +57,9 @@ def test_what_a_name_states(name, step, tokens):
     ],
 )
 def test_a_name_without_a_step(name):
-    with pytest.raises(UserError, match=f"no step can be read off '{name}'; names like step512.*'steps={{{name}: N}}'"):
+    with pytest.raises(
+        UserError, match=f"no step can be read off '{name}'; names like step512.*'steps={{{name}: N}}'"
+    ):
         place_revisions([name])
 
 
@@ -73,7 +75,9 @@ def test_all_that_cannot_be_read_is_asked_for_in_one_message():
 
 def test_tokens_of_a_later_stage_are_not_those_of_all():
     names = ["stage1-step9000-tokens20B", "stage2-ingredient1-step5000-tokens30B"]
-    with pytest.raises(UserError, match=r"start from 0 again.*'steps=\{stage2-ingredient1-step5000-tokens30B: N\}'"):
+    with pytest.raises(
+        UserError, match=r"start from 0 again.*'steps=\{stage2-ingredient1-step5000-tokens30B: N\}'"
+    ):
         place_revisions(names)
     places = place_revisions(names, {names[1]: 14000})
     assert places == {names[0]: Place(9000, 20 * B), names[1]: Place(14000)}

@@ -56,7 +56,9 @@ def test_all_of_a_suite_with_stages_are_those_of_the_first_one(hub, capsys):
     assert f"'steps={{{OLMO[3]}: N, {OLMO[4]}: N}}'" in said
     assert all_revisions("owner/olmo", {OLMO[3]: 14000}) == [*OLMO[1:3], OLMO[3]]
     hub(OLMO[3:])
-    with pytest.raises(UserError, match=r"no revision named like step512; .*'steps=\{stage2-ingredient1-step5000-tok"):
+    with pytest.raises(
+        UserError, match=r"no revision named like step512; .*'steps=\{stage2-ingredient1-step5000-tok"
+    ):
         all_revisions("owner/olmo")
 
 
@@ -67,7 +69,9 @@ def test_a_pattern_takes_the_revisions_that_match(copy_model):
     assert [target.step for target in model_targets(str(folder), ["seed0-*"])] == [8, 16]
     with pytest.raises(UserError, match=r"'seed0-step16' and 'seed1-step4' differ in more than the step"):
         model_targets(str(folder), ["all"])
-    with pytest.raises(UserError, match=r"has none named like 'sead\*'; there are seed0-step16, seed0-step8, seed1"):
+    with pytest.raises(
+        UserError, match=r"has none named like 'sead\*'; there are seed0-step16, seed0-step8, seed1"
+    ):
         model_targets(str(folder), ["sead*"])
 
 
@@ -88,7 +92,9 @@ def test_a_step_that_is_given_needs_no_name(copy_model):
 
 def test_without_the_hub_those_of_its_cache(hub, tmp_path):
     hub(OSError("no network\nat all"))
-    with pytest.raises(UserError, match=r"the hub does not list the revisions of owner/name \(OSError: no network\)"):
+    with pytest.raises(
+        UserError, match=r"the hub does not list the revisions of owner/name \(OSError: no network\)"
+    ):
         all_revisions("owner/name")
     refs = tmp_path / "cache" / "models--owner--name" / "refs"
     refs.mkdir(parents=True)

@@ -27,7 +27,9 @@ def make():
         tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
         tokenizer.add_special_tokens([END, BEGIN, STOP])
         names = {"bos_token": BEGIN, "eos_token": STOP, "unk_token": END} | special
-        return PreTrainedTokenizerFast(tokenizer_object=tokenizer, chat_template=template, name_or_path="smol", **names)
+        return PreTrainedTokenizerFast(
+            tokenizer_object=tokenizer, chat_template=template, name_or_path="smol", **names
+        )
 
     return make
 

@@ -117,7 +117,9 @@ def test_hub_out_of_reach_or_without_a_revision(monkeypatch, tmp_path):
 
     without_network(monkeypatch, fail)
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match=r"no folder 'owner/name' here, .* does not give it \(OSError: no network\)"):
+    with pytest.raises(
+        UserError, match=r"no folder 'owner/name' here, .* does not give it \(OSError: no network\)"
+    ):
         model_target("owner/name")
     with pytest.raises(UserError, match=r"the hub does not give its revision 'step3' \(OSError: no network\)"):
         model_targets("owner/name", ["step3"])
@@ -151,7 +153,10 @@ def test_revisions_are_subfolders_in_the_order_of_their_steps(copy_model, names,
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (["step0", "main", "final"], r"revisions: no step can be read off 'main'; .*'steps=\{main: N, final: N\}'"),
+        (
+            ["step0", "main", "final"],
+            r"revisions: no step can be read off 'main'; .*'steps=\{main: N, final: N\}'",
+        ),
         (["v1.5"], r"no step can be read off 'v1\.5'"),
         (["misstep9x1"], r"no step can be read off"),
         (["step1", "step01"], r"revisions: 'step1' and 'step01' are of one step, 1"),

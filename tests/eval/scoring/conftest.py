@@ -49,7 +49,9 @@ def masked_tokenizers():
     scores += [(start + one, -4.0) for one in SYLLABLES for start in ("▁", "")] + [(".", -4.0), ("<mask>", 0.0)]
     units = ["<s>", "<pad>", "</s>", "<unk>", *sorted(pre_tokenizers.ByteLevel.alphabet()), "<mask>"]
     return {
-        "wordpiece": BertTokenizer(vocab={piece: place for place, piece in enumerate(pieces)}, do_lower_case=False),
+        "wordpiece": BertTokenizer(
+            vocab={piece: place for place, piece in enumerate(pieces)}, do_lower_case=False
+        ),
         "unigram": XLMRobertaTokenizer(vocab=scores),
         "bytes": RobertaTokenizer(vocab={unit: place for place, unit in enumerate(units)}, merges=[]),
     }

@@ -38,11 +38,14 @@ def test_an_accelerator_begins_with_more():
 
 
 @pytest.mark.parametrize(
-    ("given", "holds", "asked"), [(64, 63, [64]), (None, 0, [FIRST >> halved for halved in range(FIRST.bit_length())])]
+    ("given", "holds", "asked"),
+    [(64, 63, [64]), (None, 0, [FIRST >> halved for halved in range(FIRST.bit_length())])],
 )
 def test_where_nothing_helps(given, holds, asked):
     model = Holding(holds)
-    with pytest.raises(RunError, match=rf"batch_tokens={asked[-1]}: the device's memory does not hold it \(out of mem"):
+    with pytest.raises(
+        RunError, match=rf"batch_tokens={asked[-1]}: the device's memory does not hold it \(out of mem"
+    ):
         within_memory(given, model, model.score)
     assert model.asked == asked
 

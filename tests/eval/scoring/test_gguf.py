@@ -93,7 +93,12 @@ def test_the_lines_of_the_page_make_a_folder_that_is_scored(folder, weights, tmp
         np.testing.assert_array_equal(found[f"{after}.weight"], weights[before])
     pairs = [{"sentence_good": f"the {word} sees", "sentence_bad": f"the {word} see"} for word in ("cat", "dog")]
     (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
-    own = ("benchmarks=[custom]", f"custom.path={tmp_path / 'pairs.jsonl'}", "custom.language=eng", "linking=[lp]")
+    own = (
+        "benchmarks=[custom]",
+        f"custom.path={tmp_path / 'pairs.jsonl'}",
+        "custom.language=eng",
+        "linking=[lp]",
+    )
     code, _, said = run_command("score", f"model={made}", f"out={tmp_path / 'scores'}", *own)
     assert code == 0, said
     rows = read_table(ACCURACY, tmp_path / "scores" / "eval" / "accuracy.csv")

@@ -47,7 +47,9 @@ def quiet():
     logging.set_verbosity(before)
 
 
-NORMS = {f"model.layers.{layer}.self_attn.{name}_norm.weight": torch.ones(16) for layer in (0, 1) for name in "qk"}
+NORMS = {
+    f"model.layers.{layer}.self_attn.{name}_norm.weight": torch.ones(16) for layer in (0, 1) for name in "qk"
+}
 
 
 @pytest.mark.usefixtures("quiet")

@@ -8,7 +8,14 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from ucurve.errors import UserError
-from ucurve.eval.models.folder import context_length, hash_of_parts, hash_parts, model_kind, read_config, start_token
+from ucurve.eval.models.folder import (
+    context_length,
+    hash_of_parts,
+    hash_parts,
+    model_kind,
+    read_config,
+    start_token,
+)
 from ucurve.eval.scoring import loading
 from ucurve.eval.scoring.causal.log_probabilities import token_log_probabilities
 from ucurve.eval.scoring.loading import check_vocabulary, load_model
@@ -95,7 +102,9 @@ def test_hashes(copy_model):
 def test_only_safetensors(copy_model):
     folder = copy_model()
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(UserError, match=r"no \*\.safetensors file; weights=bin reads the \.bin files that are there"):
+    with pytest.raises(
+        UserError, match=r"no \*\.safetensors file; weights=bin reads the \.bin files that are there"
+    ):
         hash_of_parts(hash_parts(folder))
     with pytest.raises(UserError, match="the model does not load"):
         load_model(folder)
@@ -159,7 +168,9 @@ def test_kind_is_read_off_the_architecture_not_the_name(copy_model, architecture
         "causal": "sentence, conditional, region, mink, prompt",
         "masked": "pll, pll_l2r, pll_conditional, pll_mink",
     }[kind]
-    with pytest.raises(UserError, match=rf"a {kind} model by its config.json; the scorer '{other}' .* here: {allowed}"):
+    with pytest.raises(
+        UserError, match=rf"a {kind} model by its config.json; the scorer '{other}' .* here: {allowed}"
+    ):
         check_kind(find_scorer(other), kind, folder)
 
 
@@ -191,7 +202,9 @@ def test_a_device_that_is_not_there_is_named(monkeypatch):
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
     with pytest.raises(UserError, match=r"device=cuda:2: torch sees 2 devices here, cuda:0 to cuda:1"):
         loading._device("cuda:2")
-    with pytest.raises(UserError, match=r"device: .*'gpu'.*allowed: auto, spread, cpu, cuda, or one device as cuda:1"):
+    with pytest.raises(
+        UserError, match=r"device: .*'gpu'.*allowed: auto, spread, cpu, cuda, or one device as cuda:1"
+    ):
         score_settings(device="gpu")
 
 
@@ -237,7 +250,9 @@ def test_a_bin_file_runs_nothing(copy_model, tmp_path):
     folder = copy_model()
     bin_copy(folder)
     exploded = tmp_path / "exploded"
-    torch.save(torch.load(folder / "pytorch_model.bin", weights_only=True) | {"bomb": Bomb(exploded)}, folder / "x")
+    torch.save(
+        torch.load(folder / "pytorch_model.bin", weights_only=True) | {"bomb": Bomb(exploded)}, folder / "x"
+    )
     (folder / "x").rename(folder / "pytorch_model.bin")
     with pytest.raises(UserError, match="the model does not load"):
         load_model(folder, weights="bin")

@@ -15,7 +15,9 @@ def test_half_precision_is_the_float32_log_softmax_of_the_same_logits(dtype, bia
     contexts = torch.randint(300, (500,))
     with torch.inference_mode():
         wanted = linear(hidden).float().log_softmax(-1)[contexts, targets]
-        scores = OutputLayer(linear.weight, linear.bias).log_probabilities(hidden, contexts.numpy(), targets.numpy())
+        scores = OutputLayer(linear.weight, linear.bias).log_probabilities(
+            hidden, contexts.numpy(), targets.numpy()
+        )
         rough = linear(hidden).log_softmax(-1)[contexts, targets]
     assert np.abs(scores - wanted.double().numpy()).max() < 1e-3
     assert (rough.float() - wanted).abs().max() > 1e-3
@@ -30,7 +32,9 @@ def test_a_model_in_half_precision_is_scored_by_the_float32_log_softmax_of_its_l
         wanted = model(ids[:, :-1]).logits.float().log_softmax(-1).gather(-1, ids[:, 1:, None])[..., 0]
         for way in (layer, None):
             assert (
-                np.abs(score_rows(model, way, ids[:, :-1].numpy(), ids[:, 1:].numpy()) - wanted.double().numpy()).max()
+                np.abs(
+                    score_rows(model, way, ids[:, :-1].numpy(), ids[:, 1:].numpy()) - wanted.double().numpy()
+                ).max()
                 < 1e-3
             )
 

@@ -11,7 +11,9 @@ from ucurve.eval.scoring.text.sentences import encode
 
 def both_ways(tokenizer, model, texts):
     """Score sentences with one token masked at a time, and within words from left to right."""
-    pairs = pd.DataFrame({"good": texts, "bad": texts, "benchmark": "b", "paradigm": "p", "pair": range(len(texts))})
+    pairs = pd.DataFrame(
+        {"good": texts, "bad": texts, "benchmark": "b", "paradigm": "p", "pair": range(len(texts))}
+    )
     sentences = encode(pairs, tokenizer)
     words = (None, number_words(tokenizer, sentences))
     scores = [token_log_probabilities(model, sentences, read_frame(tokenizer), way, 500) for way in words]

@@ -36,9 +36,7 @@ def test_each_is_for_one_kind_of_model(names, kind):
     other = {"causal": "masked", "masked": "causal"}[kind]
     for name in names:
         check_kind(find_scorer(name), kind, Path("folder"))
-        message = (
-            rf"^folder: a {other} model by its config.json; the scorer '{name}' is for {kind} ones; allowed here: "
-        )
+        message = rf"^folder: a {other} model by its config.json; the scorer '{name}' is for {kind} ones; allowed here: "
         with pytest.raises(UserError, match=message):
             check_kind(find_scorer(name), other, Path("folder"))
 

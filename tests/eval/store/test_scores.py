@@ -109,7 +109,9 @@ def test_names_stay_text(tmp_path):
 @pytest.mark.parametrize("text", ["", "step,accuracy\n1,0.5\n", "\xff", ",".join(ACCURACY.columns) + "\nr,x\n"])
 def test_a_broken_table_is_named(tmp_path, text):
     (tmp_path / "accuracy.csv").write_text(text, encoding="latin-1")
-    with pytest.raises(UserError, match=r"accuracy\.csv: not a table of accuracies \(.*; remove it and score again"):
+    with pytest.raises(
+        UserError, match=r"accuracy\.csv: not a table of accuracies \(.*; remove it and score again"
+    ):
         read_table(ACCURACY, tmp_path / "accuracy.csv")
 
 

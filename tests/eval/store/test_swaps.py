@@ -154,7 +154,9 @@ def test_rows_whose_score_is_gone_are_not_drawn(seeds, settings, tmp_path):
     run = Path(shutil.copytree(seeds / "run-s0", tmp_path / "run-s0"))
     whole = contents(run)
     (run / SENTENCE / "step00000008.parquet").unlink()
-    with pytest.raises(DamagedError, match=r"step00000008\.parquet: missing, and its key is there; score it again"):
+    with pytest.raises(
+        DamagedError, match=r"step00000008\.parquet: missing, and its key is there; score it again"
+    ):
         score_frame(find_runs([str(run)]))
     score_run(run, settings)
     assert contents(run) == whole
@@ -171,7 +173,9 @@ def test_a_checkpoint_of_another_run_is_not_scored(seeds, settings, tmp_path, sw
 def test_a_run_without_its_record_is_not_scored(seeds, settings, tmp_path):
     run = Path(shutil.copytree(seeds / "run-s0", tmp_path / "run-s0"))
     (run / "run.json").rename(run / "config.yaml")
-    with pytest.raises(DamagedError, match=r"run\.json: missing, and the folder is a run's; restore it from a copy"):
+    with pytest.raises(
+        DamagedError, match=r"run\.json: missing, and the folder is a run's; restore it from a copy"
+    ):
         score_run(run, settings)
 
 

@@ -81,13 +81,17 @@ def test_rows_of_another_version_are_made_again(run, settings, capsys, monkeypat
 
 @pytest.mark.parametrize("harm", ["changed", "missing", "torn", "empty"])
 @pytest.mark.parametrize("kind", TABLES, ids=lambda kind: kind.name)
-def test_a_table_is_made_again_from_the_rows_and_nothing_is_computed(scored, settings, capsys, monkeypatch, kind, harm):
+def test_a_table_is_made_again_from_the_rows_and_nothing_is_computed(
+    scored, settings, capsys, monkeypatch, kind, harm
+):
     whole = bytes_of(scored)
     path = kind.path(scored)
     damage(path, harm)
     if harm != "missing":  # a table may be missing, as after a kill
         assert verify_scores(scored) == [f"{path}: not what the rows of the stored scores give"]
-        with pytest.raises(DamagedError, match=rf"{path.name}: not what was written; python score\.py run=.* makes it"):
+        with pytest.raises(
+            DamagedError, match=rf"{path.name}: not what was written; python score\.py run=.* makes it"
+        ):
             load_table(kind, scored)
     monkeypatch.setattr("ucurve.eval.store.rows.accuracy_table", None)
     score_run(scored, settings, steps=[8])
@@ -224,7 +228,9 @@ def test_a_table_of_somebody_else_is_not_replaced(run, settings):
     path = ACCURACY.path(run)
     path.parent.mkdir()
     path.write_text("")
-    with pytest.raises(UserError, match=r"eval/accuracy\.csv: not a table of scores that are stored here; remove it"):
+    with pytest.raises(
+        UserError, match=r"eval/accuracy\.csv: not a table of scores that are stored here; remove it"
+    ):
         score_run(run, settings)
     assert [path.name for path in path.parent.iterdir()] == ["accuracy.csv"]
 
@@ -309,7 +315,10 @@ def test_a_model_has_its_scores_checked_too(copy_model, settings, tmp_path):
         ("config.json", r"config\.json: its hash is not the manifest's; the checkpoint is damaged"),
         ("tokenizer.json", r"tokenizer\.json: its hash is not the manifest's"),
         ("manifest.json", r"manifest\.json: (not what was written|cannot be read)"),
-        ("model.safetensors", r"step00000008: the weights are not those of manifest\.json; the checkpoint is damaged"),
+        (
+            "model.safetensors",
+            r"step00000008: the weights are not those of manifest\.json; the checkpoint is damaged",
+        ),
     ],
 )
 @pytest.mark.parametrize("whole_run", [True, False])
@@ -344,7 +353,9 @@ def test_counts_that_are_not_the_runs_are_refused(run, settings):
     write_run(run, files={"tokenizer/unigram_counts.npy": sha256_file(counts)})
     score_run(run, settings)
     flip(counts)
-    with pytest.raises(DamagedError, match=r"unigram_counts\.npy: its hash is not run\.json's; restore it from a copy"):
+    with pytest.raises(
+        DamagedError, match=r"unigram_counts\.npy: its hash is not run\.json's; restore it from a copy"
+    ):
         score_run(run, settings)
 
 

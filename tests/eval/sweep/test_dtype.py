@@ -51,6 +51,8 @@ def test_models_of_this_suite_are_float32_everywhere_and_two_types_are_no_curve(
     score_run(run, score_settings(**asked), steps=[0])
     (key,) = (run / "eval" / "zhoblimp" / "sentence").glob("*.json")
     assert json.loads(key.read_text(encoding="utf-8"))["settings"]["dtype"] == "float32"
-    with pytest.raises(UserError, match="step 0 of zhoblimp is scored in float32, and these would be in bfloat16"):
+    with pytest.raises(
+        UserError, match="step 0 of zhoblimp is scored in float32, and these would be in bfloat16"
+    ):
         score_run(run, score_settings(**asked, dtype="bfloat16"), steps=[8])
     score_run(run, score_settings(**asked, dtype="bfloat16"))

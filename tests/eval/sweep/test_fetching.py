@@ -84,7 +84,11 @@ def test_what_is_kept_stays(cache, tmp_path):
 
 
 def test_what_was_there_before_stays_and_so_does_what_another_commit_has(cache, tmp_path):
-    before, same, other = cache.revision("commita", "a"), cache.revision("commitb", "a"), cache.revision("commitc", "c")
+    before, same, other = (
+        cache.revision("commita", "a"),
+        cache.revision("commitb", "a"),
+        cache.revision("commitc", "c"),
+    )
     before.fetch()
     assert same.bytes_to_fetch() == {}
     fetcher = WeightFetcher(tmp_path / "out", keep=False)
@@ -135,12 +139,22 @@ def test_what_a_killed_command_has_fetched_is_removed_by_the_same_command(cache,
 
 
 def test_what_somebody_elses_scores_name_is_not_removed(cache, tmp_path):
-    one, names, precious = cache.revision("commita", "a"), tmp_path / "out" / EVAL / ".fetched", tmp_path / "precious"
+    one, names, precious = (
+        cache.revision("commita", "a"),
+        tmp_path / "out" / EVAL / ".fetched",
+        tmp_path / "precious",
+    )
     precious.write_text("mine")
     one.fetch()
     names.mkdir(parents=True)
     elsewhere = [f"{inode} {file.name}" for inode in (0, one.folder.stat().st_ino + 1) for file in one.files]
-    named = [str(precious), f"{one.folder.stat().st_ino} {precious}", "model.safetensors", "config.json", *elsewhere]
+    named = [
+        str(precious),
+        f"{one.folder.stat().st_ino} {precious}",
+        "model.safetensors",
+        "config.json",
+        *elsewhere,
+    ]
     (names / "commita").write_text("".join(f"{line}\n" for line in named))
     fetcher = WeightFetcher(tmp_path / "out", keep=False)
     fetcher.prepare([], [one])
@@ -167,7 +181,9 @@ def test_a_disk_that_holds_too_little_is_named_before_anything_is_fetched(cache,
     with pytest.raises(UserError, match="3 MB of them at one time, and 2 MB are free there: HF_HUB_CACHE"):
         cache.used = lambda: 0
         WeightFetcher(tmp_path / "out", keep=False).prepare(revisions[2:], [])
-    with pytest.raises(RunError, match=r"owner/name commitc: 3 MB .* where 2 MB are free; the scores made so far"):
+    with pytest.raises(
+        RunError, match=r"owner/name commitc: 3 MB .* where 2 MB are free; the scores made so far"
+    ):
         fetcher.have(revisions[2])
 
 
@@ -187,7 +203,9 @@ def test_what_failed_ahead_is_tried_again(cache, tmp_path, monkeypatch):
         fetcher.fetch_ahead(lambda: two)
         fetcher._ahead.join()
         fetcher.have(one)
-        with pytest.raises(RunError, match=r"does not give the weights of owner/name commitb \(ZeroDivisionError"):
+        with pytest.raises(
+            RunError, match=r"does not give the weights of owner/name commitb \(ZeroDivisionError"
+        ):
             fetcher.have(two)
     fetcher.have(two)
     assert there(two) == [True]
@@ -205,5 +223,8 @@ def test_files_that_are_not_loaded_are_not_fetched(tmp_path):
         '{"weight_map": {"a": "%s", "b": "%s"}}' % tuple(shards)  # noqa: UP031
     )
     assert chosen("consolidated.safetensors", *shards) == shards
-    assert chosen(shards[0], "other.safetensors") == [shards[0], "other.safetensors"]  # loading says what is missing
+    assert chosen(shards[0], "other.safetensors") == [
+        shards[0],
+        "other.safetensors",
+    ]  # loading says what is missing
     assert chosen("pytorch_model.bin", "pytorch_model.fp16.bin", weights="bin") == ["pytorch_model.bin"]

@@ -71,7 +71,13 @@ def test_no_accelerator_here(score, run):
 
 
 def test_several_scorers(run, root):
-    asked = [f"run={run}", "benchmarks=[zhoblimp]", f"benchmark_root={root}", "scorer=[sentence,mink]", "steps=[8]"]
+    asked = [
+        f"run={run}",
+        "benchmarks=[zhoblimp]",
+        f"benchmark_root={root}",
+        "scorer=[sentence,mink]",
+        "steps=[8]",
+    ]
     execute(check(ScoreCommand, compose("score", asked)))
     table = table_of(run, ACCURACY)
     by_scorer = {scorer: set(rows["linking"]) for scorer, rows in table.groupby("scorer")}
@@ -116,7 +122,9 @@ def test_published_unigrams_of_another_tokenizer(score, run, published):
 @pytest.fixture
 def ratings(tmp_path, records):
     lines = ["sentence,anna,ben"]
-    lines += [f"{record['sentence_good']},{number % 7},{number % 5}" for number, record in enumerate(records[:30])]
+    lines += [
+        f"{record['sentence_good']},{number % 7},{number % 5}" for number, record in enumerate(records[:30])
+    ]
     path = tmp_path / "ratings.csv"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
@@ -166,7 +174,9 @@ def test_rated_sentences_are_scored_once(score, run, ratings, monkeypatch):
 def test_a_fit_that_cannot_be_is_refused_before_anything_is_scored(
     score, run, root, records, write_benchmark, overrides, message
 ):
-    write_benchmark(root, [record for record in records if record["UID"] == "paradigm_0"][:9], "zhoblimp-excluded")
+    write_benchmark(
+        root, [record for record in records if record["UID"] == "paradigm_0"][:9], "zhoblimp-excluded"
+    )
     (run / "tokenizer" / "unigram_counts.npy").unlink()
     with pytest.raises(UserError, match=message):
         score(*overrides)
@@ -193,7 +203,9 @@ def test_a_preset_is_told_by_its_own_linking_aggregate_and_ties(run, root, name,
     assert set(table["linking"]) == set(paper.linking)
     assert set(table["ties_rule"]) == {paper.ties_rule} == {"wrong"}
     phenomenon, paradigm = ("all", paper.aggregate)
-    rows = table[(table["phenomenon"] == phenomenon) & (table["paradigm"] == paradigm) & (table["split"] == "all")]
+    rows = table[
+        (table["phenomenon"] == phenomenon) & (table["paradigm"] == paradigm) & (table["split"] == "all")
+    ]
     printed = capsys.readouterr().out
     shown = read_printed(printed)
     found = {line["linking"]: line["accuracy"] for line in shown} if len(shown) > 1 else shown[0]

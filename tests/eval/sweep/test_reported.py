@@ -84,7 +84,11 @@ def test_what_is_asked_comes_before_the_preset_and_that_before_the_card(run, own
         (["ties_rules=[right]"], ["ppl"], f"{macro}, ties are right"),
         (["ties_rules=[half,right]"], ["ppl, ties half", "ppl, ties right"], "ties count half or ties are right"),
         (["preset=multiblimp"], [*find_preset("multiblimp").linking], "over all pairs, ties are wrong"),
-        (["preset=multiblimp", "linking=[slor]", "ties_rules=[half]"], ["slor"], "over all pairs, ties count half"),
+        (
+            ["preset=multiblimp", "linking=[slor]", "ties_rules=[half]"],
+            ["slor"],
+            "over all pairs, ties count half",
+        ),
     ]
     place = own()
     for asked, shown, how in cases:
@@ -174,5 +178,7 @@ def test_what_a_card_shows_is_computed_beside_the_usual(name, further, rules):
 
 
 def test_a_card_with_an_unknown_linking_function_is_refused_with_its_line(own):
-    with pytest.raises(UserError, match=r"card\.yaml:4: linking: .*unknown linking function 'slln'.*Did you mean"):
+    with pytest.raises(
+        UserError, match=r"card\.yaml:4: linking: .*unknown linking function 'slln'.*Did you mean"
+    ):
         expand_benchmarks([own("linking: slln\n")])

@@ -47,7 +47,12 @@ class Workers:
 
     def start(self, run, root, **more):
         options = {name: more.pop(name) for name in ("hang_at", "die_at") if name in more}
-        values = {"run": str(run), "benchmarks": ["zhoblimp"], "benchmark_root": str(root), "linking": ["lp"]} | more
+        values = {
+            "run": str(run),
+            "benchmarks": ["zhoblimp"],
+            "benchmark_root": str(root),
+            "linking": ["lp"],
+        } | more
         return self._ask({"values": values, "log": str(self.log), **options})
 
     def end_of(self, pid):
@@ -226,13 +231,17 @@ def test_other_linkings_and_a_subset_at_the_same_time(workers, run, benchmark_ro
             assert rows.groupby("linking")["step"].nunique().eq(4).all()
 
 
-def test_other_pairs_at_the_same_time_are_refused(workers, run, benchmark_root, records, write_benchmark, monkeypatch):
+def test_other_pairs_at_the_same_time_are_refused(
+    workers, run, benchmark_root, records, write_benchmark, monkeypatch
+):
     monkeypatch.setattr(results, "_PAUSE", 0.001)
     other_root = write_benchmark(run.parent / "other", records[:10])
     stuck = workers.start(run, benchmark_root, hang_at=2)
     workers.until(2)
     before = contents(run)
-    with pytest.raises(RunError, match=r"another process is scoring other pairs of zhoblimp into this folder; wait"):
+    with pytest.raises(
+        RunError, match=r"another process is scoring other pairs of zhoblimp into this folder; wait"
+    ):
         score_run(run, score_settings(benchmarks=("zhoblimp",), benchmark_root=other_root))
     assert contents(run) == before
     os.kill(stuck, signal.SIGKILL)
@@ -260,7 +269,9 @@ def test_leftovers_of_a_live_process_stay(workers, run, benchmark_root):
 def test_rows_go_with_their_scores_when_settings_fight(run, benchmark_root, monkeypatch):
     """Between two scores of one sweep another sweep of other settings stores its own."""
     ours = score_settings(benchmarks=("zhoblimp",), benchmark_root=benchmark_root, linking=("lp", "slor"))
-    theirs = score_settings(benchmarks=("zhoblimp",), benchmark_root=benchmark_root, bos="none", linking=("lp", "nll"))
+    theirs = score_settings(
+        benchmarks=("zhoblimp",), benchmark_root=benchmark_root, bos="none", linking=("lp", "nll")
+    )
     compute, calls = Computer.compute, []
 
     def intruded(computer, job, *rest):
@@ -273,7 +284,9 @@ def test_rows_go_with_their_scores_when_settings_fight(run, benchmark_root, monk
     monkeypatch.setattr(Computer, "compute", intruded)
     score_run(run, ours, steps=[0, 1])
     assert calls == [0, 1, 0, 1]
-    records = [json.loads((run / "eval/zhoblimp/sentence" / f"step0000000{step}.json").read_text()) for step in (0, 1)]
+    records = [
+        json.loads((run / "eval/zhoblimp/sentence" / f"step0000000{step}.json").read_text()) for step in (0, 1)
+    ]
     assert [record["settings"]["start_rule"] for record in records] == ["none", "eos"]
     assert_rows_are_of_the_stored_scores(run, load_benchmarks(ours)[0])
     table = read_table(ACCURACY, ACCURACY.path(run))

@@ -44,8 +44,12 @@ def folder_of(run):
 
 def test_files_of_the_contract(run, settings, pairs, model, plain_score, tokenizer, make_model):
     score_run(run, settings)
-    files = sorted(str(path.relative_to(run / "eval")) for path in (run / "eval").rglob("[!.]*") if path.is_file())
-    scores = [f"zhoblimp/sentence/step0000000{step}.{kind}" for step in (0, 8) for kind in ("json", "parquet", "rows")]
+    files = sorted(
+        str(path.relative_to(run / "eval")) for path in (run / "eval").rglob("[!.]*") if path.is_file()
+    )
+    scores = [
+        f"zhoblimp/sentence/step0000000{step}.{kind}" for step in (0, 8) for kind in ("json", "parquet", "rows")
+    ]
     assert files == ["accuracy.csv", "statistics.csv", "zhoblimp/pairs.parquet", *scores]
     table = pd.read_parquet(folder_of(run) / "step00000008.parquet")
     assert table.columns.tolist() == [
@@ -72,7 +76,12 @@ def test_accuracy_rows(run, settings):
         ["tiny-1M-char-text-s0", 0, 0, 0.0, 500],
         ["tiny-1M-char-text-s0", 8, 8000, 8e9, 500],
     ]
-    assert set(table["paradigm"]) == {*(f"paradigm_{number}" for number in range(5)), "all", "macro", "macro_phenomena"}
+    assert set(table["paradigm"]) == {
+        *(f"paradigm_{number}" for number in range(5)),
+        "all",
+        "macro",
+        "macro_phenomena",
+    }
 
 
 def test_one_tokenisation_and_one_load_each(run, settings, cache):
@@ -231,7 +240,10 @@ def test_other_linking_costs_no_pass(run, settings, root, cache):
 def test_several_benchmarks_in_one_load(run, root, records, write_benchmark, cache):
     write_benchmark(root, records[:20], name="zhoblimp-excluded")
     score_run(
-        run, score_settings(benchmarks=("zhoblimp", "zhoblimp-excluded"), benchmark_root=root), steps=[0], cache=cache
+        run,
+        score_settings(benchmarks=("zhoblimp", "zhoblimp-excluded"), benchmark_root=root),
+        steps=[0],
+        cache=cache,
     )
     both = {"pairs of zhoblimp": 1, "pairs of zhoblimp-excluded": 1, "tokenizer": 1, "sentences": 2}
     assert cache.made == {**both, "model step00000000": 1}
@@ -264,7 +276,9 @@ def test_not_a_number_names_item_and_checkpoint(run, settings, tokenizer, root, 
 
 def test_context_too_short_before_anything_is_scored(run, settings, make_model, write_checkpoint):
     write_checkpoint(run / "checkpoints" / "step00000008", make_model(positions=10), 8)
-    with pytest.raises(UserError, match=r"benchmark zhoblimp, paradigm \w+, pair \d+, .*the model's context holds 10"):
+    with pytest.raises(
+        UserError, match=r"benchmark zhoblimp, paradigm \w+, pair \d+, .*the model's context holds 10"
+    ):
         score_run(run, settings)
     assert not (run / "eval").exists()
 
@@ -294,9 +308,14 @@ def test_pairs_that_are_too_long_are_left_out_where_that_is_wanted(run, short_ru
     overall = read_accuracy(short_run / "eval/accuracy.csv").query("phenomenon == 'all' and split == 'all'")
     assert set(overall.query("paradigm == 'all'")["n"]) == {fits.sum()}
     left_out = 500 - fits.sum()
-    assert json.loads((folder_of(short_run) / "step00000008.json").read_text())["notes"]["pairs_too_long"] == left_out
+    assert (
+        json.loads((folder_of(short_run) / "step00000008.json").read_text())["notes"]["pairs_too_long"]
+        == left_out
+    )
     told = capsys.readouterr()
-    assert f"zhoblimp: {left_out} of 500 pairs have a sentence that is longer than the model's context" in told.err
+    assert (
+        f"zhoblimp: {left_out} of 500 pairs have a sentence that is longer than the model's context" in told.err
+    )
     assert f"zhoblimp ({fits.sum()} pairs that fit the context)" in told.out
 
 

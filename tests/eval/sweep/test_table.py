@@ -53,7 +53,19 @@ def test_lines_are_never_wider_than_asked_and_bars_go_first(linkings, width):
 def test_a_change_is_against_the_score_before_and_what_is_missing_is_a_dash():
     made = layout("lp", "slor")
     [line] = made.lines(score(4, 62.25, tokens=None, bits=None), score(2, 70.0))
-    assert [cell.text for cell in line.cells] == ["4", "-", "-", "62.2", "61.2-63.2", "-7.8", "", "-", "-", "-", "-"]
+    assert [cell.text for cell in line.cells] == [
+        "4",
+        "-",
+        "-",
+        "62.2",
+        "61.2-63.2",
+        "-7.8",
+        "",
+        "-",
+        "-",
+        "-",
+        "-",
+    ]
     assert [cell.percent for cell in line.cells if cell.percent is not None] == [62.25]
 
 
@@ -118,7 +130,10 @@ def test_a_phenomenon_that_falls_is_named_although_the_mean_rises():
 @pytest.mark.parametrize(
     "scores",
     [
-        [phenomena(0, a=98, b=1), phenomena(1, a=61, b=1)],  # an untrained model has learned nothing that it could lose
+        [
+            phenomena(0, a=98, b=1),
+            phenomena(1, a=61, b=1),
+        ],  # an untrained model has learned nothing that it could lose
         [phenomena(1, a=80, b=1), phenomena(2, a=61, b=1)],  # less than twenty points
         [phenomena(1, a=98), phenomena(2, a=61)],  # the only phenomenon, whose accuracy is that of the table
         [phenomena(1, a=61, b=1), phenomena(2, a=98, b=1)],

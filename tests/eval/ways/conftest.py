@@ -64,7 +64,9 @@ def _byte_bpe(trim):
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.post_processor = processors.ByteLevel(trim_offsets=trim)
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=420, initial_alphabet=alphabet, special_tokens=[_END], show_progress=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=420, initial_alphabet=alphabet, special_tokens=[_END], show_progress=False
+    )
     tokenizer.train_from_iterator(TEXTS, trainer)
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=_END, eos_token=_END, unk_token=_END)
 
@@ -128,11 +130,15 @@ def _unigram():
 
 
 def _gpt2(vocabulary):
-    return GPT2LMHeadModel(GPT2Config(vocab_size=vocabulary, n_embd=32, n_layer=2, n_head=2, n_positions=512, **SPREAD))
+    return GPT2LMHeadModel(
+        GPT2Config(vocab_size=vocabulary, n_embd=32, n_layer=2, n_head=2, n_positions=512, **SPREAD)
+    )
 
 
 def _gpt_neox(vocabulary):
-    return GPTNeoXForCausalLM(GPTNeoXConfig(vocab_size=vocabulary, max_position_embeddings=512, **SIZES, **SPREAD))
+    return GPTNeoXForCausalLM(
+        GPTNeoXConfig(vocab_size=vocabulary, max_position_embeddings=512, **SIZES, **SPREAD)
+    )
 
 
 def _llama(vocabulary):

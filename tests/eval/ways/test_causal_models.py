@@ -170,7 +170,9 @@ def test_mink_by_hand(subject, custom, stored, plain):
 
     def oracle(pair, text, side):
         scores = plain.causal(subject, text, start)
-        least = {f"mink{percent}": np.mean(sorted(scores)[: max(1, len(scores) * percent // 100)]) for percent in MIN_K}
+        least = {
+            f"mink{percent}": np.mean(sorted(scores)[: max(1, len(scores) * percent // 100)]) for percent in MIN_K
+        }
         return plain.expected(subject, text, scores, [True] * len(scores), whole(text)) | least
 
     plain.check(stored(subject, "hard", "mink", scorer="mink", **custom), oracle)
@@ -231,7 +233,9 @@ def test_unseen_tokens_are_those_of_what_is_scored(models_of, custom, stored, pl
     counts = np.load(subject.folder / "unigram_counts.npy")
     result = stored(subject, "hard", "conditional", scorer="conditional", **custom)
     members = {
-        (pair[side], len(pair["condition"])) for pair in result.pairs.to_dict("records") for side in ("good", "bad")
+        (pair[side], len(pair["condition"]))
+        for pair in result.pairs.to_dict("records")
+        for side in ("good", "bad")
     }
     never = [
         token

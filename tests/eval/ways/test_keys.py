@@ -40,7 +40,8 @@ def keys_of(folder, custom, **settings):
     """Return the keys of the scores of a model by each scorer, without scoring."""
     asked = score_settings(**custom, **settings)
     return [
-        job.inputs for job in prepare(model_targets(str(folder), None)[0], load_benchmarks(asked), asked, SweepCache())
+        job.inputs
+        for job in prepare(model_targets(str(folder), None)[0], load_benchmarks(asked), asked, SweepCache())
     ]
 
 

@@ -16,7 +16,9 @@ def usual_start(subject):
 
 @pytest.mark.parametrize("kind", CAUSAL)
 @pytest.mark.parametrize("scorer", ["sentence", "region"])
-def test_causal_models_read_the_space_and_count_no_character_of_it(models_of, custom, stored, plain, kind, scorer):
+def test_causal_models_read_the_space_and_count_no_character_of_it(
+    models_of, custom, stored, plain, kind, scorer
+):
     subject = models_of(kind)
 
     def oracle(pair, text, side):

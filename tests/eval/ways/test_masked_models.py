@@ -45,7 +45,9 @@ def test_target_with_the_condition_in_view(subject, custom, stored, plain):
 def test_least_probable_tokens_when_each_is_masked(subject, custom, stored, plain):
     def oracle(pair, text, side):
         scores = plain.masked(subject, text, False)
-        least = {f"mink{percent}": np.mean(sorted(scores)[: max(1, len(scores) * percent // 100)]) for percent in MIN_K}
+        least = {
+            f"mink{percent}": np.mean(sorted(scores)[: max(1, len(scores) * percent // 100)]) for percent in MIN_K
+        }
         return plain.expected(subject, text, scores, [True] * len(scores), (0, len(text))) | least
 
     plain.check(stored(subject, "hard", "pll_mink", scorer="pll_mink", **custom), oracle)

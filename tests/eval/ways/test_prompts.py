@@ -80,16 +80,16 @@ def test_scripted_model(chat, swedish, stored, monkeypatch, capsys):
     assert set(table["acceptability_answer"]) == {"Svar: A.", "Svar: B."}
     assert result.facts["invalid"] == {"grammaticality": 0.2, "acceptability": 0.0}
     assert result.facts["excluded"] is True
-    said = (
-        "step -1 own prompt: invalid answers: grammaticality 20.0 %, acceptability 0.0 %; over 10 %, so that the model"
-    )
+    said = "step -1 own prompt: invalid answers: grammaticality 20.0 %, acceptability 0.0 %; over 10 %, so that the model"
     assert f"{said} is excluded, as in the paper" in capsys.readouterr().err
     assert 0 < table["good_first"].sum() < PAIRS
     rows = pd.read_csv(result.out / "eval" / "accuracy.csv").query(
         "phenomenon == 'all' and paradigm == 'all' and split == 'all'"
     )
     found = rows.set_index("linking")["accuracy"]
-    assert found["grammaticality"] == pytest.approx(0.8 + 0.5 * 0.2)  # a tie counts one half unless asked otherwise
+    assert found["grammaticality"] == pytest.approx(
+        0.8 + 0.5 * 0.2
+    )  # a tie counts one half unless asked otherwise
     assert found["acceptability"] == 0.0
     assert found["grammaticality_p"] == pytest.approx(0.8 + 0.5 * 0.2)
 
@@ -112,9 +112,7 @@ def test_second_reading_and_greedy_answer(chat, swedish, stored):
     words = WORDINGS["swe"]
     for pair, row in zip(result.pairs.head(4).to_dict("records"), result.table.to_dict("records"), strict=False):
         members = ("good", "bad") if row["good_first"] else ("bad", "good")
-        question = (
-            f"{words.opening}\n\nA: {pair[members[0]]}\nB: {pair[members[1]]}\n\n{words.grammaticality} {words.letter}"
-        )
+        question = f"{words.opening}\n\nA: {pair[members[0]]}\nB: {pair[members[1]]}\n\n{words.grammaticality} {words.letter}"
         ids = chat.tokenizer(f"<user>{question}<reply>", return_tensors="pt")["input_ids"]
         logs = chat.model(input_ids=ids).logits[0, -1].double().log_softmax(-1)
         for letter, member in zip("AB", members, strict=True):

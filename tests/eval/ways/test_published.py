@@ -41,7 +41,9 @@ def root(shared):
 @pytest.mark.parametrize("language", TSE)
 def test_targets_of_a_causal_model(models_of, stored, plain, root, language):
     subject = models_of("gpt_neox")
-    result = stored(subject, f"{language}@2", "conditional", benchmarks=(language,), benchmark_root=root, subset=2)
+    result = stored(
+        subject, f"{language}@2", "conditional", benchmarks=(language,), benchmark_root=root, subset=2
+    )
     assert len(result.pairs) == 2 * result.pairs["paradigm"].nunique() >= 12
     start = subject.tokenizer.bos_token_id
     plain.check(result, oracle_of(plain, subject, lambda text: plain.causal(subject, text, start), target))
@@ -70,10 +72,16 @@ def test_preset_of_the_paper_puts_nothing_before_the_condition(models_of, stored
 @pytest.mark.parametrize(("benchmark", "kind"), [("swe-blimp", "llama"), ("rublimp", "gpt2"), ("sling", "bytes")])
 def test_sentences_of_a_causal_model(models_of, stored, plain, root, benchmark, kind):
     subject = models_of(kind)
-    start = subject.tokenizer.eos_token_id if subject.tokenizer.bos_token_id is None else subject.tokenizer.bos_token_id
+    start = (
+        subject.tokenizer.eos_token_id
+        if subject.tokenizer.bos_token_id is None
+        else subject.tokenizer.bos_token_id
+    )
     result = stored(subject, f"{benchmark}@2", "sentence", benchmarks=(benchmark,), benchmark_root=root, subset=2)
     assert len(result.pairs) == 2 * result.pairs["paradigm"].nunique()
-    plain.check(few(result, 12), oracle_of(plain, subject, lambda text: plain.causal(subject, text, start), whole))
+    plain.check(
+        few(result, 12), oracle_of(plain, subject, lambda text: plain.causal(subject, text, start), whole)
+    )
 
 
 def test_sentences_of_a_masked_model(models_of, stored, plain, root):

@@ -61,11 +61,17 @@ def test_masked_model_by_a_causal_way(models_of, refused, scorer):
 
 @pytest.mark.parametrize(
     ("kind", "scorer", "column"),
-    [("gpt2", "conditional", "condition"), ("bert", "pll_conditional", "condition"), ("gpt2", "region", "region_good")],
+    [
+        ("gpt2", "conditional", "condition"),
+        ("bert", "pll_conditional", "condition"),
+        ("gpt2", "region", "region_good"),
+    ],
 )
 def test_pairs_without_the_part(models_of, refused, kind, scorer, column):
     message = refused(models_of(kind).folder, scorer=scorer)
-    assert message.startswith(f"benchmark own: the pairs have no column {column!r}, which this way to score needs; ")
+    assert message.startswith(
+        f"benchmark own: the pairs have no column {column!r}, which this way to score needs; "
+    )
     assert message.endswith("good, bad")
 
 
@@ -105,7 +111,9 @@ def test_context_of_a_causal_model(changed, refused, models_of):
     size = len(models_of("bytes").tokenizer(RECORD["sentence_bad"])["input_ids"])
     assert size == 25
     message = refused(changed("bytes", "config.json", max_position_embeddings=size - 1))
-    assert message.startswith(f"{PLACE}, sentence 'The dogs sees a doghouse.': 25 tokens, but the model's context")
+    assert message.startswith(
+        f"{PLACE}, sentence 'The dogs sees a doghouse.': 25 tokens, but the model's context"
+    )
     assert "holds 24 (1 of 2 sentences are too long; 0 of 1 pairs fit)" in message
     message = refused(changed("bytes", "config.json", max_position_embeddings=size - 2), bos="none")
     assert "holds 24 (1 of 2" in message  # the first token is read, the last one is not
@@ -143,14 +151,17 @@ def test_correction_inside_words(models_of, refused):
     record = RECORD | {"region_good": "15:18", "region_bad": "9:13"}
     message = refused(models_of("gpt2").folder, record, scorer="region", bow_correction=True)
     assert (
-        "the region 'dog' of 'The dogs see a doghouse.' begins or ends inside a word, as 1 of 2 regions do" in message
+        "the region 'dog' of 'The dogs see a doghouse.' begins or ends inside a word, as 1 of 2 regions do"
+        in message
     )
 
 
 def test_correction_of_a_first_word_without_start_token(models_of, refused):
     record = RECORD | {"region_good": "0:8", "region_bad": "0:8"}
     message = refused(models_of("gpt2").folder, record, scorer="region", bow_correction=True, bos="none")
-    assert message.startswith("the first word of 'The dogs see a doghouse.' has no probability without a start token")
+    assert message.startswith(
+        "the first word of 'The dogs see a doghouse.' has no probability without a start token"
+    )
 
 
 def test_correction_of_something_else(models_of, refused):
@@ -203,9 +214,13 @@ def test_a_tokenizer_that_knows_no_words(tmp_path, models_of, refused):
     whole.pre_tokenizer = pre_tokenizers.Split("\n", "isolated")
     PreTrainedTokenizerFast(tokenizer_object=whole, mask_token="[MASK]").save_pretrained(folder)
     message = refused(folder, scorer="pll_l2r")
-    assert message.endswith("does not split a text into words: it takes 'a b' for one; the scorer 'pll' needs no words")
+    assert message.endswith(
+        "does not split a text into words: it takes 'a b' for one; the scorer 'pll' needs no words"
+    )
 
 
 def test_a_chat_has_no_sentence_to_put_a_space_before(models_of, refused):
     message = refused(models_of("gpt2").folder, scorer="prompt", leading_space=True)
-    assert message == "leading_space=true is for scorers that read a sentence; scorer=prompt asks about two of them"
+    assert (
+        message == "leading_space=true is for scorers that read a sentence; scorer=prompt asks about two of them"
+    )

@@ -18,7 +18,10 @@ from ucurve.eval.store.tokens import read_sentences, read_tokens
 @pytest.fixture
 def spaced(tmp_path):
     """Two pairs of texts with words, the first with an unequal number of them."""
-    rows = [("The dogs see a doghouse.", "The dogs see the dog and."), ("Mtoto huyu ni mzuri.", "Mtoto hawa ni mzuri.")]
+    rows = [
+        ("The dogs see a doghouse.", "The dogs see the dog and."),
+        ("Mtoto huyu ni mzuri.", "Mtoto hawa ni mzuri."),
+    ]
     lines = [json.dumps({"sentence_good": good, "sentence_bad": bad}) for good, bad in rows]
     (tmp_path / "spaced.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return {"benchmarks": ("custom",), "custom": custom_benchmark(path=tmp_path / "spaced.jsonl", name="spaced")}
@@ -59,7 +62,8 @@ def test_tokens_as_the_model_scores_them(models_of, custom, stored, plain, kind,
         held = plain.characters(subject, text)
         assert of(sentences, place, sentences.places).tolist() == [[min(one), max(one) + 1] for one in held]
     sums = [
-        of(sentences, place, np.where(sentences.scored, found.values, 0)).sum() for place in range(len(sentences.texts))
+        of(sentences, place, np.where(sentences.scored, found.values, 0)).sum()
+        for place in range(len(sentences.texts))
     ]
     table = result.table.merge(sentences.members, on="pair", validate="one_to_one")
     assert len(table) == len(result.pairs)
@@ -112,7 +116,9 @@ def test_probabilities_of_words_take_the_place_of_sums_of_tokens(models_of, spac
         read_by_hand = torch.tensor([[subject.tokenizer.eos_token_id, *ids]])
         logits = subject.model(read_by_hand).logits.detach()[0, [0, -1]].double().log_softmax(-1)
         entry = logits[0, ~marks.begins if not marks.begins[ids[0]] else marks.borders].logsumexp(-1)
-        assert gaps[first:end].sum() == pytest.approx(float(logits[1, marks.borders].logsumexp(-1) - entry), abs=1e-4)
+        assert gaps[first:end].sum() == pytest.approx(
+            float(logits[1, marks.borders].logsumexp(-1) - entry), abs=1e-4
+        )
     kept = read(stored(subject, "spaced", "sentence", **asked), "spaced", "sentence")[0]
     assert kept.words.tolist() == after.words.tolist()
 
@@ -123,12 +129,16 @@ def test_probabilities_of_words_need_a_model_that_predicts_the_next_token(models
 
 
 def test_text_without_words_is_refused(models_of, custom, stored):
-    with pytest.raises(UserError, match=r"words=true: hard: white space does not delimit the words .* tokens=true"):
+    with pytest.raises(
+        UserError, match=r"words=true: hard: white space does not delimit the words .* tokens=true"
+    ):
         stored(models_of("gpt2"), "hard", "sentence", words=True, **custom)
 
 
 def test_answers_have_no_tokens(chat_folder, spaced, stored):
-    with pytest.raises(UserError, match="tokens=true: the scorer 'prompt' adds up no log probabilities of tokens"):
+    with pytest.raises(
+        UserError, match="tokens=true: the scorer 'prompt' adds up no log probabilities of tokens"
+    ):
         stored(chat_folder, "spaced", "prompt", scorer=("prompt",), linking=None, tokens=True, **spaced)
 
 
@@ -143,6 +153,8 @@ def test_a_tokenizer_that_names_no_characters_has_tokens_and_no_words(models_of,
     monkeypatch.setattr(PreTrainedTokenizerFast, "is_fast", False)
     with pytest.raises(UserError, match=r"words=true: .* does not say which characters a token stands for"):
         stored(models_of("gpt2"), "spaced", "sentence", words=True, **spaced)
-    sentences = read(stored(models_of("gpt2"), "spaced", "sentence", tokens=True, **spaced), "spaced", "sentence")[1]
+    sentences = read(
+        stored(models_of("gpt2"), "spaced", "sentence", tokens=True, **spaced), "spaced", "sentence"
+    )[1]
     assert sentences.places is None
     assert sentences.words is None

@@ -26,7 +26,9 @@ def root(tmp_path):
     suite = [[["Gizonak etxea", "Gizonak etxea"], ["ikusi du.", "ikusi ditu."]]]
     (tmp_path / "b" / "tse" / "basque-DO-S_DO_V_AUX.json").write_text(json.dumps(suite))
     (tmp_path / "b" / "multiblimp").mkdir()
-    table = "sen\twrong_sen\tphenomenon\tfeature_vals\tdistance\nDe kat slaapt\tDe kat slapen\tSV-#\tSG -> PL\t1\n"
+    table = (
+        "sen\twrong_sen\tphenomenon\tfeature_vals\tdistance\nDe kat slaapt\tDe kat slapen\tSV-#\tSG -> PL\t1\n"
+    )
     (tmp_path / "b" / "multiblimp" / "nld.tsv").write_text(table)
     return tmp_path / "b"
 

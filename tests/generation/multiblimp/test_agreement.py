@@ -33,7 +33,9 @@ def test_verbs_are_swapped_for_the_form_of_the_other_value(made):
 
 def test_what_is_known_of_a_pair(made):
     _, found = made(*GOOD)
-    by_id = {pair.columns["sentence_id"]: pair.columns for paradigm in found.values() for pair in paradigm.candidates}
+    by_id = {
+        pair.columns["sentence_id"]: pair.columns for paradigm in found.values() for pair in paradigm.candidates
+    }
     wanted = {"feature_vals": "SG -> PL", "word_order": "SV", "distance": 3, "subject": "kato", "verb": "kuras",
               "wrong_verb": "kurajn", "prefix": "kato de hundoj", "role": "verb", "attractors": 1, "has_attractors": True,
               "all_congruent": False, "all_incongruent": True, "treebank": "toy-ud-dev", "agreement": "uncertain"}  # fmt: skip
@@ -174,8 +176,12 @@ def test_a_language_without_inflection(made):
 
 
 def test_settings_of_languages(made, tmp_path):
-    past = sentence("past", noun("katoj", "kato", PL), "kurijn/kuri/VERB/VerbForm=Fin|Tense=Past|Number=Plur/0/root")
-    past += sentence("past-sg", noun("kato", "kato", SG), "kuris/kuri/VERB/VerbForm=Fin|Tense=Past|Number=Sing/0/root")
+    past = sentence(
+        "past", noun("katoj", "kato", PL), "kurijn/kuri/VERB/VerbForm=Fin|Tense=Past|Number=Plur/0/root"
+    )
+    past += sentence(
+        "past-sg", noun("kato", "kato", SG), "kuris/kuri/VERB/VerbForm=Fin|Tense=Past|Number=Sing/0/root"
+    )
     assert "katoj kurijn" in pairs_of(made(*GOOD, past)[1]["SV-Number-PL-SG-SV"])
     assert "katoj kurijn" not in pairs_of(made(*GOOD, past, language="eng")[1]["SV-Number-PL-SG-SV"])
     assert without_marks("Tā cēnat") == "Ta cenat"
@@ -186,7 +192,10 @@ def test_settings_of_languages(made, tmp_path):
 def test_treebanks_that_the_paper_leaves_out(made, tmp_path):
     (tmp_path / "en_gum-ud-dev.conllu").write_text(treebank(GOOD[0]), encoding="utf-8")
     result, _ = made(*GOOD, language="eng")
-    assert result.notes[0] == "en_gum-ud-dev.conllu: the paper leaves this treebank out; as_published=true does so too"
+    assert (
+        result.notes[0]
+        == "en_gum-ud-dev.conllu: the paper leaves this treebank out; as_published=true does so too"
+    )
     result, _ = made(*GOOD, language="eng", as_published=True)
     assert result.notes[0] == "en_gum-ud-dev.conllu: left out, as in the paper"
     assert [path.name for path in result.inputs] == ["toy-ud-dev.conllu"]
@@ -231,11 +240,16 @@ def test_the_checks_find_faults():
 def test_agreement_of_dutch_and_turkish_is_that_of_the_paper(shared):
     def table(pattern, language, unimorph=None):
         settings = multiblimp_settings(
-            treebanks=(str(shared / "treebanks" / pattern),), language=language, unimorph=unimorph, stage="agreement"
+            treebanks=(str(shared / "treebanks" / pattern),),
+            language=language,
+            unimorph=unimorph,
+            stage="agreement",
         )
         rows = make(settings, 0).tables["agreement"]
         return {
-            (row["value"], row["order"]): (row["share"], row["agreement"]) for row in rows if row["feature"] == "Number"
+            (row["value"], row["order"]): (row["share"], row["agreement"])
+            for row in rows
+            if row["feature"] == "Number"
         }
 
     dutch = table("nl_*", "nld", shared / "unimorph" / "nld")
@@ -274,7 +288,9 @@ def test_the_check_with_the_treebanks_finds_pairs_in_which_another_feature_chang
     assert broken() == ["5", "10"]
     assert "not looked at: add source=multiblimp 'treebanks=[toy-ud-dev.conllu]'" in check_folder(folder)
     (tmp_path / "toy-ud-dev.conllu").write_text(treebank(*GOOD))
-    with pytest.raises(UserError, match=r"toy-ud-dev.conllu: not the file of this name that the folder was made from"):
+    with pytest.raises(
+        UserError, match=r"toy-ud-dev.conllu: not the file of this name that the folder was made from"
+    ):
         broken()
     (tmp_path / "toy-ud-dev.conllu").rename(tmp_path / "other.conllu")
     with pytest.raises(UserError, match=r"treebanks: the folder was made from toy-ud-dev.conllu too; name it"):
@@ -334,9 +350,12 @@ def test_a_paradigm_that_is_mostly_one_verb_says_so(command, tmp_path):
     assert code == 0
     line = next(line for line in said.splitlines() if "one verb is more than half of" in line)
     assert (
-        "of 2 of 3 paradigms: SV-Number-SG-PL-SV (kuri, 5 of 7), SV-Number-SG-PL-VS (kuri, 1 of 1); report.json" in line
+        "of 2 of 3 paradigms: SV-Number-SG-PL-SV (kuri, 5 of 7), SV-Number-SG-PL-VS (kuri, 1 of 1); report.json"
+        in line
     )
-    rows = {row["paradigm"]: row for row in json.loads((tmp_path / "made" / "report.json").read_text())["paradigms"]}
+    rows = {
+        row["paradigm"]: row for row in json.loads((tmp_path / "made" / "report.json").read_text())["paradigms"]
+    }
     assert rows["SV-Number-SG-PL-SV"]["one_word"] == "kuri, 5 of 7"
     assert "one_word" not in rows["SV-Number-PL-SG-SV"]  # kuri, boji, esti
 

@@ -44,7 +44,9 @@ def turkish(form, number, more=""):
 
 TURKISH = [
     clause("sg", "kedi/kedi/NOUN/Case=Nom|Number=Sing|Person=3", turkish("geldi", "Sing", "Evident=Fh|")),
-    clause("nfh", "kediler/kedi/NOUN/Case=Nom|Number=Plur|Person=3", turkish("gelmişler", "Plur", "Evident=Nfh|")),
+    clause(
+        "nfh", "kediler/kedi/NOUN/Case=Nom|Number=Plur|Person=3", turkish("gelmişler", "Plur", "Evident=Nfh|")
+    ),
     clause("bare", "köpek/köpek/NOUN/Case=Nom|Number=Sing|Person=3", turkish("gelir", "Sing")),
 ]
 
@@ -54,7 +56,10 @@ def test_evidentiality_is_another_feature_and_a_suffix_is_no_form(made):
                     language="tur")  # fmt: skip
     assert all_pairs(found) == {"köpek gelir": "köpek gelirler", "köpekler gelirler": "köpekler gelir"}
     suffix = sentence(
-        "ler", "köpekler/köpek/NOUN/Number=Plur/2/nsubj", "gel/gel/VERB/_/0/root", turkish("ler", "Plur") + "/2/aux"
+        "ler",
+        "köpekler/köpek/NOUN/Number=Plur/2/nsubj",
+        "gel/gel/VERB/_/0/root",
+        turkish("ler", "Plur") + "/2/aux",
     )
     with pytest.raises(UserError, match="tur shows no agreement"):
         made(*TURKISH, with_token(suffix, 2, 3, "gelirler"), language="tur")
@@ -195,7 +200,9 @@ def test_which_layer_is_the_subjects(read, layers, case, agreeing):
     from ucurve.generation.multiblimp.relations import find_relations
 
     feats = "|".join(f"Number[{layer}]=Sing" for layer in layers)
-    [found] = read(clause("x", f"n/n/NOUN/{'' if case == '_' else f'Case={case}|'}Number=Sing", f"v/v/VERB/{feats}"))
+    [found] = read(
+        clause("x", f"n/n/NOUN/{'' if case == '_' else f'Case={case}|'}Number=Sing", f"v/v/VERB/{feats}")
+    )
     [relation] = find_relations(found)
     assert relation.name_of("Number") == f"Number[{agreeing}]"
     assert relation.name_of("Person") == "Person"
@@ -209,9 +216,7 @@ def test_a_possessors_number_is_not_the_subjects(read):
 
 
 def russian(form, lemma, number, gender=None):
-    feats = (
-        f"Aspect=Perf|{f'Gender={gender}|' if gender else ''}Mood=Ind|Number={number}|Tense=Past|VerbForm=Fin|Voice=Act"
-    )
+    feats = f"Aspect=Perf|{f'Gender={gender}|' if gender else ''}Mood=Ind|Number={number}|Tense=Past|VerbForm=Fin|Voice=Act"
     return f"{form}/{lemma}/VERB/{feats}"
 
 
@@ -335,7 +340,11 @@ def said(name, verb, *words):
 
 DE = [turkish("dedi", "Sing").replace("/gel/", "/de/"), turkish("dediler", "Plur").replace("/gel/", "/de/"),
       turkish("dedin", "Sing").replace("/gel/", "/de/").replace("Person=3", "Person=2")]  # fmt: skip
-GEL = [turkish("geldi", "Sing"), turkish("geldiler", "Plur"), turkish("geldin", "Sing").replace("Person=3", "Person=2")]
+GEL = [
+    turkish("geldi", "Sing"),
+    turkish("geldiler", "Plur"),
+    turkish("geldin", "Sing").replace("Person=3", "Person=2"),
+]
 FORMS_OF = [clause(f"f{at}", "sen/sen/PRON/Number=Sing|Person=2", form) for at, form in enumerate([*DE, *GEL])]
 ADAM, KEDI = "adam/adam/NOUN/Case=Nom|Number=Sing|Person=3", "kedi/kedi/NOUN/Case=Nom|Number=Sing|Person=3"
 
@@ -387,7 +396,9 @@ def test_subjects_with_which_a_verb_may_agree_in_two_ways_or_does_not(made, subj
 def test_a_gender_that_is_not_the_subjects_makes_no_pair(made):
     volki = "волки/волк/NOUN/Gender=Masc|Number=Plur"
     _, found = made(*RUSSIAN[1:], clause("w", volki, russian("пришли", "прийти", "Plur")), language="rus")
-    assert pairs_of(found["SV-Number-PL-SG-SV"]) == {"козы пришли": "козы пришла"}  # no form of волки's gender is known
+    assert pairs_of(found["SV-Number-PL-SG-SV"]) == {
+        "козы пришли": "козы пришла"
+    }  # no form of волки's gender is known
     unknown = clause("u", "люди/люди/NOUN/Number=Plur", russian("пришли", "прийти", "Plur"))
     _, found = made(*RUSSIAN, unknown, language="rus")
     assert "люди пришли" not in pairs_of(found["SV-Number-PL-SG-SV"])
@@ -402,7 +413,9 @@ def test_a_noun_that_has_one_form_only_may_be_of_either_number(made):
     _, found = made(*verbs, taxi, language="rus")
     assert all_pairs(found) == {"кот едет": "кот едут", "коты едут": "коты едет"}
     assert "the subject may have the other value too" in reasons(found)
-    city = sentence("x", "такси/такси/NOUN/Case=Nom|Number=Plur/2/obj", "такса/такси/NOUN/Case=Gen|Number=Plur/0/root")
+    city = sentence(
+        "x", "такси/такси/NOUN/Case=Nom|Number=Plur/2/obj", "такса/такси/NOUN/Case=Gen|Number=Plur/0/root"
+    )
     assert "такси едут" in all_pairs(made(*verbs, taxi, city, language="rus")[1])  # it has other forms
 
 
@@ -413,7 +426,9 @@ def test_unimorph_4_and_the_bare_form_of_english(made):
     walks = f"walks/walk/VERB/{FIN}|Number=Sing|Person=3"
     plural = [sentence("can", "cats/cat/NOUN/Number=Plur/3/nsubj", "can/can/AUX/VerbForm=Fin/3/aux", "see/see/VERB/VerbForm=Inf/0/root"),
               clause("are", "dogs/dog/NOUN/Number=Plur", f"are/be/VERB/{FIN}|Number=Plur|Person=3")]  # fmt: skip
-    _, found = made(clause("a", "cat/cat/NOUN/Number=Sing", walks), *plural, unimorph=ENGLISH_FORMS, language="eng")
+    _, found = made(
+        clause("a", "cat/cat/NOUN/Number=Sing", walks), *plural, unimorph=ENGLISH_FORMS, language="eng"
+    )
     assert all_pairs(found) == {"cat walks": "cat walk"}
 
 
@@ -426,14 +441,18 @@ def test_arguments_of_unimorph_4_are_layers(made):
     ]
     _, found = made(*few, unimorph=forms, language="eus")
     assert all_pairs(found) == {"gizonak ikusi du": "gizonak ikusi dute"}
-    older = "edun\tdu\tV;ARGABS3;ARGABSSG;ARGERG3;ARGERGSG;IND\nedun\tdute\tV;ARGABS3;ARGABSSG;ARGERG3;ARGERGPL;IND\n"
+    older = (
+        "edun\tdu\tV;ARGABS3;ARGABSSG;ARGERG3;ARGERGSG;IND\nedun\tdute\tV;ARGABS3;ARGABSSG;ARGERG3;ARGERGPL;IND\n"
+    )
     assert all_pairs(made(*few, unimorph=older, language="eus")[1]) == {"gizonak ikusi du": "gizonak ikusi dute"}
 
 
 def test_a_form_that_the_treebank_knows_with_other_features_is_not_taken(made):
     forms = "kuri\tkuras\tV;IND;PRS;SG\nkuri\tkuris\tV;IND;PRS;PL\n"
     kuras = "kuras/kuri/VERB/Mood=Ind|Number=Sing|Tense=Pres|VerbForm=Fin"
-    past = clause("p", "katoj/kato/NOUN/Number=Plur", "kuris/kuri/VERB/Mood=Ind|Number=Plur|Tense=Past|VerbForm=Fin")
+    past = clause(
+        "p", "katoj/kato/NOUN/Number=Plur", "kuris/kuri/VERB/Mood=Ind|Number=Plur|Tense=Past|VerbForm=Fin"
+    )
     with pytest.raises(UserError, match="no pairs"):
         made(clause("a", "kato/kato/NOUN/Number=Sing", kuras), past, unimorph=forms)
 
@@ -441,7 +460,9 @@ def test_a_form_that_the_treebank_knows_with_other_features_is_not_taken(made):
 def test_what_unimorph_says_of_one_form_alone_is_another_feature(made):
     forms = "kuri\tkuras\tV;IND;PRS;SG\nkuri\tnekurajn\tV;IND;PRS;PL;NEG\n"
     kuras = "kuras/kuri/VERB/Mood=Ind|Number=Sing|Tense=Pres|VerbForm=Fin"
-    other = clause("p", "katoj/kato/NOUN/Number=Plur", "venajn/veni/VERB/Mood=Ind|Number=Plur|Tense=Pres|VerbForm=Fin")
+    other = clause(
+        "p", "katoj/kato/NOUN/Number=Plur", "venajn/veni/VERB/Mood=Ind|Number=Plur|Tense=Pres|VerbForm=Fin"
+    )
     with pytest.raises(UserError, match="no pairs"):
         made(clause("a", "kato/kato/NOUN/Number=Sing", kuras), other, unimorph=forms)
 

@@ -73,7 +73,13 @@ def test_a_noun_behind_a_verb_of_saying(tmp_path, order, what):
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("language", "pattern", "least"),
-    [("eus", "eu_*", 700), ("tur", "tr_*", 580), ("rus", "ru_*", 780), ("eng", "en_*", 480), ("nld", "nl_*", 1400)],
+    [
+        ("eus", "eu_*", 700),
+        ("tur", "tr_*", 580),
+        ("rus", "ru_*", 780),
+        ("eng", "en_*", 480),
+        ("nld", "nl_*", 1400),
+    ],
 )
 def test_no_feature_but_the_asked_one_changes_in_the_treebanks(shared, language, pattern, least):
     unimorph = shared / "unimorph" / "nld" if language == "nld" else None

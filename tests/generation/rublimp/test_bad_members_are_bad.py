@@ -63,7 +63,9 @@ def find(tmp_path, resources):
 # The gender of a person is open.
 
 
-@pytest.mark.parametrize(("attractor", "gender", "bad"), [("книгу", "Fem", []), ("окно", "Neut", ["Я увидело окно"])])
+@pytest.mark.parametrize(
+    ("attractor", "gender", "bad"), [("книгу", "Fem", []), ("окно", "Neut", ["Я увидело окно"])]
+)
 def test_after_ya_an_attractor_makes_only_the_neuter_wrong(find, attractor, gender, bad):
     words = (pronoun("Я", 2), verb("увидел"), noun(attractor, 2, "obj", "Acc", gender))
     assert find("subj_predicate_agreement_gender_attractor", *words)[0] == bad
@@ -148,7 +150,9 @@ def test_who_and_everybody_may_go_with_both_numbers(find, subject, singular, bad
     first = word(subject, "PRON" if subject != "ученики" else "NOUN", 2, "nsubj", f"Case=Nom|Number={number}")
     form = "слушал" if subject == "Кто" else "слушали"
     words = (first, verb(form, feats=f"Mood=Ind|Tense=Past|Number={number}"))
-    assert [one for one in find("noun_subj_predicate_agreement_number", *words)[0] if one.endswith(singular)] == bad
+    assert [
+        one for one in find("noun_subj_predicate_agreement_number", *words)[0] if one.endswith(singular)
+    ] == bad
 
 
 def test_after_per_cent_the_number_is_open(find):
@@ -158,7 +162,11 @@ def test_after_per_cent_the_number_is_open(find):
 
 @pytest.mark.parametrize(
     ("subject", "seen", "bad"),
-    [("дом", "поля", []), ("дом", "поле", ["дом закрывают поле"]), ("мальчик", "поля", ["мальчик закрывают поля"])],
+    [
+        ("дом", "поля", []),
+        ("дом", "поле", ["дом закрывают поле"]),
+        ("мальчик", "поля", ["мальчик закрывают поля"]),
+    ],
 )
 def test_the_object_can_be_the_subject_of_another_form(find, subject, seen, bad):
     number = "Plur" if seen == "поля" else "Sing"
@@ -372,7 +380,10 @@ def test_an_object_must_be_a_person_only_with_an_infinitive_or_a_noun_for_person
 
 
 def test_no_other_case_that_may_be_an_instrument_an_agent_or_a_receiver(find):
-    assert find("verb_acc_object", verb("купил"), noun("стол", 1, "obj", "Acc"))[0] == ["купил стола", "купил столу"]
+    assert find("verb_acc_object", verb("купил"), noun("стол", 1, "obj", "Acc"))[0] == [
+        "купил стола",
+        "купил столу",
+    ]
     assert find("verb_gen_object", verb("боялся"), noun("страха", 1, "obj", "Gen"))[0] == ["боялся страхом"]
     assert find("verb_ins_object", verb("писал"), noun("пером", 1, "obl", "Ins", "Neut"))[0] == ["писал перу"]
     reading = word("изучение", "NOUN", 0, "root", "Case=Nom|Gender=Neut|Number=Sing")

@@ -24,7 +24,9 @@ def test_each_paradigm_has_candidates_and_says_why_some_are_none():
     by_name = {paradigm.name: paradigm for paradigm in made.paradigms}
     assert len(by_name["tense_marker"].candidates) > 0
     # two of the sentences have the adverb of duration
-    assert by_name["change_duration_aspect"].dropped == Counter({"the verb has no perfective partner in the list": 2})
+    assert by_name["change_duration_aspect"].dropped == Counter(
+        {"the verb has no perfective partner in the list": 2}
+    )
     assert "resources=" in by_name["change_duration_aspect"].note
 
 

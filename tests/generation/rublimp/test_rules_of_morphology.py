@@ -97,14 +97,18 @@ def test_gender_after_a_person_who_may_be_of_either(resources):
     words = [Word(1, "Я", "я", "PRON", {"Case": "Nom", "Number": "Sing"}, 2, "nsubj", {}, 0, 1),
              Word(2, "открыл", "открыть", "VERB", {"Gender": "Masc", "Number": "Sing"}, 0, "root", {}, 2, 8)]  # fmt: skip
     sentence = Sentence("x", "x", "Я открыл", words, "x")
-    assert [found.bad for found in find("noun_subj_predicate_agreement_gender", sentence, resources)] == ["Я открыло"]
+    assert [found.bad for found in find("noun_subj_predicate_agreement_gender", sentence, resources)] == [
+        "Я открыло"
+    ]
 
 
 def test_an_attractor_needs_a_verb_with_a_subject(resources):
     words = [Word(1, "Принес", "принести", "VERB", {"Gender": "Masc", "Number": "Sing"}, 0, "root", {}, 0, 6),
              Word(2, "книги", "книга", "NOUN", {"Case": "Acc", "Number": "Plur"}, 1, "obj", {}, 7, 12)]  # fmt: skip
     rule = RULES["subj_predicate_agreement_number_attractor"]
-    assert list(rule.find(Sentence("x", "x", "Принес книги", words, "x"), resources)) == ["the verb has no subject"]
+    assert list(rule.find(Sentence("x", "x", "Принес книги", words, "x"), resources)) == [
+        "the verb has no subject"
+    ]
 
 
 @pytest.mark.parametrize(("verb", "bad"), [("стало", ["Не стали темноты"]), ("стал", []), ("станут", [])])

@@ -69,13 +69,17 @@ def test_a_hundred_pairs_of_each_of_the_25_paradigms_pass_all_checks(pairs):
 def test_names_are_those_of_the_published_file(shared):
     [card], root = find_in_folder(shared / "benchmarks" / "swe-blimp")
     made = make(sweblimp_settings(), 0)
-    assert [paradigm.name for paradigm in made.paradigms] == list(dict.fromkeys(load_benchmark(card, root)["paradigm"]))
+    assert [paradigm.name for paradigm in made.paradigms] == list(
+        dict.fromkeys(load_benchmark(card, root)["paradigm"])
+    )
 
 
 def test_gender_comes_from_the_list(own):
     folder = own("nouns", "hundarna\tcommon", "hundarna\tneuter")
     [paradigm] = [
-        found for found in make(sweblimp_settings(lists=folder), 0).paradigms if found.name == "ART. NOUN AGR. GEN."
+        found
+        for found in make(sweblimp_settings(lists=folder), 0).paradigms
+        if found.name == "ART. NOUN AGR. GEN."
     ]
     drawn = [paradigm.draw(random.Random(seed)) for seed in range(500)]
     found = [(pair.good.split()[2], pair.bad.split()[2]) for pair in drawn if pair.good.split()[3] == "hund"]
@@ -131,7 +135,9 @@ def test_each_check_finds_what_it_is_for(paradigm, good, bad, broken):
 def test_checks_find_faults_of_the_published_file_and_few_besides(shared):
     text = check_folder(shared / "benchmarks" / "swe-blimp")
     counts = {
-        line.split("  ")[0]: int(line.split("  ", 1)[1].split()[0]) for line in text.splitlines() if "  2600" in line
+        line.split("  ")[0]: int(line.split("  ", 1)[1].split()[0])
+        for line in text.splitlines()
+        if "  2600" in line
     }
     assert counts["a pair stands in one paradigm"] == 51
     assert counts[LENGTH] == 101  # the earlier block of ELLIPSIS1, and one pair
@@ -141,7 +147,9 @@ def test_checks_find_faults_of_the_published_file_and_few_besides(shared):
 
 def test_the_treebank_confirms_the_lists(shared):
     files = tuple(sorted((shared / "treebanks").glob("sv_talbanken-ud-*.conllu.gz")))
-    rows = {(row["list"], row["column"]): row for row in make(sweblimp_settings(treebanks=files), 0).tables["lexicon"]}
+    rows = {
+        (row["list"], row["column"]): row for row in make(sweblimp_settings(treebanks=files), 0).tables["lexicon"]
+    }
     gender = rows["nouns", "gender"]
     assert gender["confirmed"] >= 40
     assert gender["confirmed"] + gender["absent"] == gender["words"] == len(read_lists(list_files(None))["nouns"])

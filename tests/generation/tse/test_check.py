@@ -29,7 +29,8 @@ def table(rows):
 def test_right_pairs_break_nothing(prefix):
     languages = ["basque"] * 3 + ["hindi"] * 2 + ["swahili"] * 2
     rows = [
-        (f"{language}-{row[0]}" if prefix else row[0], *row[1:]) for language, row in zip(languages, RIGHT, strict=True)
+        (f"{language}-{row[0]}" if prefix else row[0], *row[1:])
+        for language, row in zip(languages, RIGHT, strict=True)
     ]
     for name, breaks in CHECKS.items():
         assert not breaks(table(rows)).any(), name
@@ -100,7 +101,9 @@ def test_a_fault_is_found_by_its_check_and_by_no_other(row, name):
 def test_a_sentence_that_is_not_its_condition_and_target():
     pairs = table(RIGHT)
     pairs.loc[1, "good"] = "Aitek amonari etxeak bidali dute."
-    assert list(CHECKS["a sentence is its condition, a space and its target"](pairs)) == [False, True] + [False] * 5
+    assert (
+        list(CHECKS["a sentence is its condition, a space and its target"](pairs)) == [False, True] + [False] * 5
+    )
 
 
 def test_a_repeated_pair():
@@ -114,7 +117,9 @@ def test_the_published_files(shared):
     broken = {}
     for language in ("eus", "hin", "swa"):
         pairs = load_benchmark(f"tse/{language}", shared / "benchmarks")
-        broken |= {(language, name): int(breaks(pairs).sum()) for name, breaks in CHECKS.items() if breaks(pairs).any()}
+        broken |= {
+            (language, name): int(breaks(pairs).sum()) for name, breaks in CHECKS.items() if breaks(pairs).any()
+        }
     repeated = "no word of more than three letters stands twice in a condition"
     assert broken == {
         ("hin", repeated): 1,

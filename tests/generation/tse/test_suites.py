@@ -85,7 +85,10 @@ def test_basque_sentences(sentences):
     assert "Zakurrari aitak falta zaizkio." not in sentences(
         "eus", "S-IO_S_V_AUX"
     )  # animals may be lacking, persons not
-    assert sentences("eus", "S-IO_S_V_AUX").keys() >= {"Aitari zakurrak falta zaizkio.", "Amonei zakurra falta zaie."}
+    assert sentences("eus", "S-IO_S_V_AUX").keys() >= {
+        "Aitari zakurrak falta zaizkio.",
+        "Amonei zakurra falta zaie.",
+    }
 
 
 def test_hindi_sentences(sentences):
@@ -103,7 +106,9 @@ def test_hindi_possessives_agree_in_case(sentences):
     assert "बेटी ने मेरा चश्मा फेंका था।" in right
     assert "बेटी ने मेरा चश्मा फेंका था।" not in published
     assert "बेटी ने मेरे चश्मा फेंका था।" in published
-    right, published = (sentences("hin", "S_ne_PossPRN_PossN_O_V", faults, draws=4000) for faults in (False, True))
+    right, published = (
+        sentences("hin", "S_ne_PossPRN_PossN_O_V", faults, draws=4000) for faults in (False, True)
+    )
     assert not any(" का चश्मे को" in good for good in right)
     assert any(" का चश्मे को" in good for good in published)
 
@@ -149,7 +154,9 @@ def test_targets_differ_and_the_same_seed_gives_the_same_pairs(vocabulary):
     made = make(tse_settings(vocabulary=vocabulary), 0)
     outcomes = [[Chooser(20, 3).choose(paradigm) for paradigm in made.paradigms] for _ in range(2)]
     assert [one.pairs for one in outcomes[0]] == [one.pairs for one in outcomes[1]]
-    assert all(pair.columns["target_good"] != pair.columns["target_bad"] for one in outcomes[0] for pair in one.pairs)
+    assert all(
+        pair.columns["target_good"] != pair.columns["target_bad"] for one in outcomes[0] for pair in one.pairs
+    )
 
 
 @pytest.mark.parametrize(

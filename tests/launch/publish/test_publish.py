@@ -96,7 +96,9 @@ def test_a_published_suite_is_swept_with_the_numbers_of_the_run(scored, benchmar
 
 
 @pytest.mark.long
-def test_revisions_can_have_the_names_of_babylm(settings_of, benchmarks, tmp_path, no_network, monkeypatch, capsys):
+def test_revisions_can_have_the_names_of_babylm(
+    settings_of, benchmarks, tmp_path, no_network, monkeypatch, capsys
+):
     monkeypatch.setattr("ucurve.training.checkpoint_schedule._BABYLM_UNIT", 100)  # words, in place of a million
     asked = ("tokens=800w", "data.words=jieba", "schedule=babylm", "schedule.count=null", "batch.sequences=1")
     run = trained(settings_of("eval.benchmarks=[zhoblimp]", f"benchmark_root={benchmarks}", *asked))
@@ -276,7 +278,8 @@ def test_a_repository_of_something_else_is_replaced_only_when_asked(run, tmp_pat
     served.commit("models", "me/thesis", other)
     given = {"run": run, "out": tmp_path / "out", "repo": "me/thesis", "upload": True}
     with pytest.raises(
-        UserError, match=r"repo=me/thesis: main holds README\.md, notes\.txt, pytorch_model\.bin, and no .*replace=true"
+        UserError,
+        match=r"repo=me/thesis: main holds README\.md, notes\.txt, pytorch_model\.bin, and no .*replace=true",
     ):
         publish(**given)
     there = served.repositories["models", "me/thesis"]
@@ -324,7 +327,9 @@ def test_what_cannot_be_published(run, tmp_path):
         r"upload=true needs repo=USER/NAME": {"upload": True},
         r"repo: got 'suite'": {"repo": "suite"},
         r"private=true is for upload=true": {"repo": "me/suite", "private": True},
-        r"names=words: the budget of .* is in tokens; one in words, as tokens=100Mw, counts them": {"names": "words"},
+        r"names=words: the budget of .* is in tokens; one in words, as tokens=100Mw, counts them": {
+            "names": "words"
+        },
     }
     for message, given in mistakes.items():
         with pytest.raises(UserError, match=message):

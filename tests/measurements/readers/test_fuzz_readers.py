@@ -31,12 +31,21 @@ def test_an_input_follows_from_its_seed_and_number():
     first, again, other = (make_input("csv", seed, 11) for seed in (3, 3, 4))
     assert first == again
     assert first != other
-    assert [make_input("csv", 0, number).changed_once for number in range(10)] == [False, *[True] * 6, *[False] * 3]
+    assert [make_input("csv", 0, number).changed_once for number in range(10)] == [
+        False,
+        *[True] * 6,
+        *[False] * 3,
+    ]
 
 
 def test_inputs_are_divided_evenly():
     shares = shares_of(["a", "b"], 1001)
-    assert [(reader, len(numbers)) for reader, numbers in shares] == [("a", 400), ("a", 101), ("b", 400), ("b", 100)]
+    assert [(reader, len(numbers)) for reader, numbers in shares] == [
+        ("a", 400),
+        ("a", 101),
+        ("b", 400),
+        ("b", 100),
+    ]
     assert [number for reader, numbers in shares if reader == "a" for number in numbers] == list(range(501))
 
 
@@ -77,7 +86,9 @@ def test_the_table_names_what_failed():
 def test_no_reader_fails(reader):
     number = 20 if reader in ("answers", "overrides") else 100
     results = list(try_inputs(reader, 0, range(number)))
-    failed = {result.number: result.detail for result in results if result.outcome not in ("last stage", "message")}
+    failed = {
+        result.number: result.detail for result in results if result.outcome not in ("last stage", "message")
+    }
     assert not failed
     assert any(result.outcome == "last stage" for result in results)
 

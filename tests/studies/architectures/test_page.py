@@ -16,10 +16,20 @@ from tests.facts import change_run, write_manifest_of
 from ucurve.storage.run_folder import checkpoint_folder
 
 STEPS = (0, 1, 10, 100)
-TEXT = {"source": "t", "documents": 1, "bytes": 9, "unknown_bytes": 0, "tokens": 9, "left_out": 0, "sha256": "6" * 64}
+TEXT = {
+    "source": "t",
+    "documents": 1,
+    "bytes": 9,
+    "unknown_bytes": 0,
+    "tokens": 9,
+    "left_out": 0,
+    "sha256": "6" * 64,
+}
 
 
-def make_run(folder, architecture, seed, end, flops, *, scorer="sentence", fall=1.0, status="finished", scored=STEPS):
+def make_run(
+    folder, architecture, seed, end, flops, *, scorer="sentence", fall=1.0, status="finished", scored=STEPS
+):
     """Write a run whose accuracies rise by equal steps from a decade of tokens to the next."""
     rows = [
         score_row(step, 0.5 + (end - 0.5) * place / 3, phenomenon=name, scorer=scorer)
@@ -66,7 +76,11 @@ def test_runs_are_read_where_they_are_equal(docs):
     assert tokens.loc["bert", ["low", "high"]].isna().all()  # one run
     flops = overall(docs, "FLOPs")
     assert flops["level"].unique() == pytest.approx([1e8 * TOKENS_PER_STEP], rel=1e-5)
-    ends = {"gpt_neox": 0.805, "lstm": 0.5 + 0.155 * 2 / 3, "bert": 0.55}  # a decade of tokens before the end of lstm
+    ends = {
+        "gpt_neox": 0.805,
+        "lstm": 0.5 + 0.155 * 2 / 3,
+        "bert": 0.55,
+    }  # a decade of tokens before the end of lstm
     assert flops["accuracy"].to_dict() == pytest.approx(ends)
 
 
@@ -111,7 +125,9 @@ def test_the_page_says_what_was_planted(docs):
     assert "Mamba was trained" not in page  # there are no runs of it
     assert "`bert` by pseudo-log-likelihood" in page
     assert "Bigrams of all tokens get 70.0 %.\n" in page  # gpt_neox is above them
-    assert all((docs / "images" / f"architectures_{name}.png").is_file() for name in ("flops", "loss", "bits_overall"))
+    assert all(
+        (docs / "images" / f"architectures_{name}.png").is_file() for name in ("flops", "loss", "bits_overall")
+    )
 
 
 def test_the_page_is_made_of_its_files_alone(docs):

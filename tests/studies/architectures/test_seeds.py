@@ -53,7 +53,9 @@ def test_architectures_that_learn_at_other_times_have_the_ratio_that_was_planted
 
 def test_a_masked_architecture_has_no_place_along_the_curves():
     few = curves_of({"bert": 2e5}, scorer="pll")
-    found = comparisons(tables_of(pd.concat([curves_of({"gpt_neox": 2e5, "llama": 2e5}), few], ignore_index=True)))
+    found = comparisons(
+        tables_of(pd.concat([curves_of({"gpt_neox": 2e5, "llama": 2e5}), few], ignore_index=True))
+    )
     assert set(found["along"]["of"]) == set(found["time_ratios"]["line"] + " - " + found["time_ratios"]["other"])
     assert set(found["along"]["of"]) == {"gpt_neox - llama"}
     assert set(found["at_equal"]["line"]) == {"gpt_neox", "llama", "bert"}

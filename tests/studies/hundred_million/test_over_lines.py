@@ -26,7 +26,9 @@ def made_up_tables(seeds: dict[str, int]) -> dict[str, pd.DataFrame]:
                 accuracies = np.linspace(0.4, end, len(TOKENS)) + random.normal(0, 0.01, len(TOKENS))
                 where = {"line": line, "run": f"{line}-{run}", "phenomenon": name}
                 rows += [{**where, "tokens": 0.0, "accuracy": 0.5}]
-                rows += [{**where, "tokens": at, "accuracy": one} for at, one in zip(TOKENS, accuracies, strict=True)]
+                rows += [
+                    {**where, "tokens": at, "accuracy": one} for at, one in zip(TOKENS, accuracies, strict=True)
+                ]
     shapes = pd.DataFrame({"phenomenon": ["rises", "stays"], "items": [300, 600]})
     return {"run_curves": pd.DataFrame(rows), "shapes": shapes}
 

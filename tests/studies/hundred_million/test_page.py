@@ -116,7 +116,12 @@ def again(monkeypatch, runs, docs):
 
 def test_computed_again_every_number_is_the_same_but_those_that_were_changed(runs, docs, tmp_path, monkeypatch, capsys):
     changed = shutil.copytree(docs, tmp_path / "docs")
-    changes = {"last_decade": "change", "smoothed": "band_high", "paradigms": "bottom_high", "equal_text": "p_holm"}
+    changes = {
+        "last_decade": "change",
+        "smoothed": "band_high",
+        "paradigms": "bottom_high",
+        "equal_text": "p_holm",
+    }
     for name, column in changes.items():
         path = changed / "data" / "hundred_million" / f"{name}.csv"
         table = pd.read_csv(path)

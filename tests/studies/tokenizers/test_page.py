@@ -113,7 +113,9 @@ def test_a_tokenizer_without_curves_has_no_onsets_and_no_column_of_another(runs,
     passive = pd.read_csv(tmp_path / "data/study_learned_first.csv").set_index("phenomenon").loc["passive"]
     assert passive[["char_runs", "word_runs"]].tolist() == [0, 3]
     assert passive[["char", "first", "chance"]].isna().all()
-    ends = pd.read_csv(tmp_path / "data/study_below_chance.csv").query("phenomenon == 'binding' and paradigm == 'all'")
+    ends = pd.read_csv(tmp_path / "data/study_below_chance.csv").query(
+        "phenomenon == 'binding' and paradigm == 'all'"
+    )
     assert ends.set_index("tokenizer")["end"].isna().to_dict() == {"char": True, "word": False}
     assert ends.set_index("tokenizer").loc["word", "below"] == "stable and wrong"
 
@@ -198,7 +200,10 @@ def test_runs_without_scores_are_refused(tmp_path, monkeypatch, capsys):
             {},
             "no loss at a checkpoint, or no number of parameters, is known of 14m-10M-char-demo-s0; the study is of runs",
         ),
-        ({"bits": {1: 5.0, 2: 4.0}}, "zho: the runs hold accuracies alone; the study needs the scores of single pairs"),
+        (
+            {"bits": {1: 5.0, 2: 4.0}},
+            "zho: the runs hold accuracies alone; the study needs the scores of single pairs",
+        ),
     ],
 )
 def test_runs_without_what_the_study_needs_are_named(tmp_path, monkeypatch, capsys, settings, message):

@@ -48,7 +48,9 @@ def test_the_committed_tables_at_equal_loss_are_computed_again_from_means_and_de
     assert set(means["runs"]) == {3}
     seeds = {key: [mean - sd, mean, mean + sd] for key, (mean, sd) in zip(keys, values, strict=True)}
     again = recompute.with_intervals(means[["bits_per_byte", "phenomenon", "tokenizer"]], seeds)
-    assert again[["low", "high"]].to_numpy() == pytest.approx(means[["low", "high"]].to_numpy(), rel=2e-5, abs=1e-6)
+    assert again[["low", "high"]].to_numpy() == pytest.approx(
+        means[["low", "high"]].to_numpy(), rel=2e-5, abs=1e-6
+    )
     both = page.merge(recompute.differences_of(seeds), on=["bits_per_byte", "phenomenon", "of"], validate="1:1")
     assert len(both) == len(page)
     for name in ("difference", "low", "high", "p", "p_holm"):

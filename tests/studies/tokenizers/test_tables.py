@@ -63,7 +63,8 @@ def test_chance_is_the_share_of_orders_of_runs_that_put_one_tokenizer_first():
     random = np.random.default_rng(0)
     names = ["a", "b", "c"]
     found = [
-        first_learners(onsets(**dict(zip(names, random.random((3, 3)), strict=True))), names)["first"].iloc[0] != ""
+        first_learners(onsets(**dict(zip(names, random.random((3, 3)), strict=True))), names)["first"].iloc[0]
+        != ""
         for _ in range(200)
     ]
     assert np.mean(found) == pytest.approx(3 / 84, abs=0.04)
@@ -109,8 +110,18 @@ def test_differences_at_a_level_have_moderated_variances_and_holm_over_phenomena
 
 def test_means_and_deviations_say_of_levels_what_the_runs_do():
     found = at_levels(
-        char={"all": [0.7, 0.72, 0.74], "BA": [0.5, 0.6, np.nan], "passive": [0.9, 0.91, 0.92], "x": [0.1, 0.2, 0.4]},
-        word={"all": [0.6, 0.61, 0.65], "BA": [0.4, np.nan, np.nan], "passive": [0.2, 0.2, 0.2], "x": [0.3, 0.3, 0.5]},
+        char={
+            "all": [0.7, 0.72, 0.74],
+            "BA": [0.5, 0.6, np.nan],
+            "passive": [0.9, 0.91, 0.92],
+            "x": [0.1, 0.2, 0.4],
+        },
+        word={
+            "all": [0.6, 0.61, 0.65],
+            "BA": [0.4, np.nan, np.nan],
+            "passive": [0.2, 0.2, 0.2],
+            "x": [0.3, 0.3, 0.5],
+        },
     )
     means = accuracy_at_levels(found)
     assert means["runs"].tolist() == [3, 2, 3, 3, 3, 1, 3, 3]

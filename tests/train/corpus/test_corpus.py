@@ -101,7 +101,10 @@ def test_documents_are_read_lazily(tmp_path):
         (b'{"text": "x"', r"a\.jsonl:2: not a line of JSON"),
         (b"\xff\xfe", r"a\.jsonl:2: not valid UTF-8 \(byte 1 of the line\)"),
         (b'["x"]', r"a\.jsonl:2: a record must be an object with a field 'text', not a list"),
-        (b'{"texts": "x"}', r"unknown data.text_field 'text' in .*a\.jsonl:2; allowed: texts.*Did you mean 'texts'"),
+        (
+            b'{"texts": "x"}',
+            r"unknown data.text_field 'text' in .*a\.jsonl:2; allowed: texts.*Did you mean 'texts'",
+        ),
         (b'{"text": 3}', r"a\.jsonl:2: field 'text' holds a number, not text"),
         (b'{"text": null}', r"a\.jsonl:2: field 'text' holds null, not text"),
         (b'{"text": {"a": 1}}', r"a\.jsonl:2: field 'text' holds an object, not text"),
@@ -146,7 +149,15 @@ def test_a_parquet_file_is_not_read_whole(tmp_path):
 
 class TestFiles:
     def test_folder_is_read_in_sorted_order_without_validation_test_and_hidden_files(self, tmp_path):
-        for name in ["b/train-1.txt", "a/z.txt", "train-0.txt", "validation.txt", "a/test-0.txt", ".c/x.txt", ".d.txt"]:
+        for name in [
+            "b/train-1.txt",
+            "a/z.txt",
+            "train-0.txt",
+            "validation.txt",
+            "a/test-0.txt",
+            ".c/x.txt",
+            ".d.txt",
+        ]:
             write(tmp_path / name, name.encode())
         write(tmp_path / "README.md", b"not text")
         assert documents(tmp_path) == ["a/z.txt", "b/train-1.txt", "train-0.txt"]
@@ -162,7 +173,10 @@ class TestFiles:
         for name in ["a/b/1.txt", "a/2.txt", "c/3.txt"]:
             write(tmp_path / name, name.encode())
         assert documents(tmp_path / "a" / "**" / "*.txt") == ["a/2.txt", "a/b/1.txt"]
-        assert documents([tmp_path / "c", tmp_path / "a" / "2.txt", tmp_path / "a" / "2.txt"]) == ["a/2.txt", "c/3.txt"]
+        assert documents([tmp_path / "c", tmp_path / "a" / "2.txt", tmp_path / "a" / "2.txt"]) == [
+            "a/2.txt",
+            "c/3.txt",
+        ]
 
     @pytest.mark.parametrize(
         ("path", "message"),

@@ -66,7 +66,9 @@ def test_a_file_that_was_just_written_is_read_again(tmp_path, read):
     assert read == ["a.txt", "a.txt"]
 
 
-@pytest.mark.parametrize("damage", [lambda line: line.replace("a", "b"), lambda line: line[:40], lambda line: "[]"])
+@pytest.mark.parametrize(
+    "damage", [lambda line: line.replace("a", "b"), lambda line: line[:40], lambda line: "[]"]
+)
 def test_a_damaged_line_of_the_record_is_not_believed(tmp_path, read, settled, monkeypatch, damage):
     digest = hash_file(text(tmp_path))
     keep_hashes(tmp_path)

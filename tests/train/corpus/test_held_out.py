@@ -38,7 +38,9 @@ def test_a_share_is_set_apart_with_all_copies_of_a_text(tmp_path):
     assert len(sample) == len(set(sample)) == pytest.approx(200, abs=45)
     assert set(training) == set(LINES) - set(sample)
     assert training == [line for line in lines if line not in set(sample)], "the order stays"
-    assert list(text_corpus(tmp_path, holdout=0.1).documents()) == training, "tokenizers learn from the same documents"
+    assert list(text_corpus(tmp_path, holdout=0.1).documents()) == training, (
+        "tokenizers learn from the same documents"
+    )
 
 
 def test_nothing_is_held_out_with_0(tmp_path):

@@ -62,7 +62,9 @@ def test_a_file_lists_texts_and_hashes_of_texts(tmp_path):
     listed.write_text(f"x\n\n{digest}\nHe left.\n", encoding="utf-8")
     assert changed(tmp_path, step("drop", "document", file=str(listed))) == [DOCUMENTS[0], DOCUMENTS[2]]
     one = corpus(tmp_path / "texts", step("drop", "sentence", file=str(listed)))
-    assert one.settings.interventions[0].describe() == "drop every sentence in listed.txt", "run.json holds no paths"
+    assert one.settings.interventions[0].describe() == "drop every sentence in listed.txt", (
+        "run.json holds no paths"
+    )
     found = changed(tmp_path, step("drop", "sentence", file=str(listed)))
     assert found == [DOCUMENTS[0].replace(" He left.", ""), *DOCUMENTS[1:3]]
 
@@ -81,7 +83,9 @@ def test_another_content_of_the_file_is_another_corpus_and_another_place_is_not(
 
 def test_repeating(tmp_path):
     assert changed(tmp_path, step("repeat", "document", times=3, contains="x")) == [*DOCUMENTS, "x", "x"]
-    assert changed(tmp_path, step("repeat", "document", times=2)) == [text for text in DOCUMENTS for _ in range(2)]
+    assert changed(tmp_path, step("repeat", "document", times=2)) == [
+        text for text in DOCUMENTS for _ in range(2)
+    ]
     [*_, chinese, _] = changed(tmp_path, step("repeat", "sentence", times=2, contains="天"))
     assert chinese == "有人来了。没有任何人来。天地玄黄。天地玄黄。"
 
@@ -100,7 +104,14 @@ def test_a_shuffle_stays_within_sentences_and_leaves_punctuation(tmp_path):
     text = "one two three four, five don't! 天地玄黄，宇宙洪荒。"
     [words] = changed(tmp_path, step("shuffle", "word"), documents=[text])
     assert re.fullmatch(r"[\w']+ [\w']+ [\w']+ [\w']+, [\w']+ [\w']+! \w{4}，\w{4}。", words)
-    assert sorted(re.findall(r"[a-z']+", words.partition("!")[0])) == ["don't", "five", "four", "one", "three", "two"]
+    assert sorted(re.findall(r"[a-z']+", words.partition("!")[0])) == [
+        "don't",
+        "five",
+        "four",
+        "one",
+        "three",
+        "two",
+    ]
     [letters] = changed(tmp_path, step("shuffle", "character"), documents=[text])
     assert sorted(letters.partition("!")[2]) == sorted(text.partition("!")[2])
     assert letters[-6] == "，"
@@ -118,7 +129,11 @@ def test_a_long_document_is_changed_as_a_whole_and_cut_again(tmp_path, monkeypat
     monkeypatch.setattr(readers, "PIECE_CHARACTERS", 20)
     text = "".join(f"line {number} here\n" for number in range(30))
     (tmp_path / "a.txt").write_text(text)
-    values = {"kind": "text", "path": str(tmp_path), "interventions": [step("drop", "sentence", pattern="line 1")]}
+    values = {
+        "kind": "text",
+        "path": str(tmp_path),
+        "interventions": [step("drop", "sentence", pattern="line 1")],
+    }
     parts = list(Corpus(corpus_settings(**values)).documents())
     assert len(parts) > 5
     assert [type(part) is str for part in parts] == [True] + [False] * (len(parts) - 1)
@@ -204,12 +219,17 @@ def test_a_damaged_list_is_made_again(tmp_path, built):
 
 def test_words_are_those_that_are_left(tmp_path):
     documents = ["one two. three four five.", "six"]
-    one = corpus(tmp_path / "t", step("drop", "sentence", contains="two"), documents=documents, words="whitespace")
+    one = corpus(
+        tmp_path / "t", step("drop", "sentence", contains="two"), documents=documents, words="whitespace"
+    )
     assert count_words(one, "whitespace", tmp_path / "cache").words == 4
 
 
 MISTAKES = [
-    ({"pattern": "(any"}, r"interventions\.0\.pattern: '\(any' is not a regular expression of Python \(missing \)"),
+    (
+        {"pattern": "(any"},
+        r"interventions\.0\.pattern: '\(any' is not a regular expression of Python \(missing \)",
+    ),
     ({}, r"do=drop needs pattern, contains or file, which say what to drop"),
     (
         {"pattern": "a", "contains": "b"},
@@ -218,7 +238,10 @@ MISTAKES = [
     ({"contains": []}, r"an empty text is in everything"),
     ({"contains": ["a", ""]}, r"an empty text is in everything"),
     ({"unit": "word", "pattern": "a"}, r"unit=word is not for do=drop; allowed: document, sentence"),
-    ({"do": "shuffle", "unit": "document"}, r"unit=document is not for do=shuffle; allowed: sentence, word, character"),
+    (
+        {"do": "shuffle", "unit": "document"},
+        r"unit=document is not for do=shuffle; allowed: sentence, word, character",
+    ),
     ({"do": "shuffle", "pattern": "a"}, r"pattern is not for do=shuffle, which shuffles every document"),
     ({"do": "repeat"}, r"do=repeat needs times, a number from 2"),
     ({"do": "repeat", "times": 1}, r"times: got 1"),

@@ -23,7 +23,12 @@ def test_a_part_has_the_keys_of_the_choice_that_it_is():
     chinese, english = settings(parts=[{"data": "c4_zh", "max_documents": 9, "weight": 1}, TWO[1]]).parts
     assert (chinese.data.kind, chinese.data.dataset, chinese.data.subset) == ("hub", "allenai/c4", "zh")
     assert (chinese.data.max_documents, chinese.data.unit, chinese.name) == (9, "line", "c4_zh")
-    assert (english.data.kind, english.data.unit, english.data.holdout, english.name) == ("text", "line", None, "en")
+    assert (english.data.kind, english.data.unit, english.data.holdout, english.name) == (
+        "text",
+        "line",
+        None,
+        "en",
+    )
 
 
 @pytest.mark.parametrize(
@@ -32,7 +37,11 @@ def test_a_part_has_the_keys_of_the_choice_that_it_is():
         ("mixture", TWO, "demo_70_en_30"),
         ("mixture", [{**TWO[0], "weight": 2}, {**TWO[1], "weight": 1}], "demo_66_67_en_33_33"),
         ("stages", [{"data": "demo", "tokens": "5M"}, {"path": "en.txt"}], "demo_5M_then_en"),
-        ("stages", [{"data": "demo", "tokens": 1500}, {"path": "en.txt", "name": "english"}], "demo_1_5K_then_english"),
+        (
+            "stages",
+            [{"data": "demo", "tokens": 1500}, {"path": "en.txt", "name": "english"}],
+            "demo_1_5K_then_english",
+        ),
     ],
 )
 def test_names(kind, parts, name):
@@ -85,7 +94,11 @@ def test_what_config_yaml_holds_is_read_back():
         ),
         ("stages", [], "parts: at least two corpora are expected, as .data.parts=.{data: demo, tokens: 5M}"),
         ("text", TWO, "parts is for data=mixture and data=stages only; this is data.kind=text"),
-        ("mixture", [TWO[0], TWO[0]], "parts: two have one name, demo, demo; name: NAME in a part gives it another"),
+        (
+            "mixture",
+            [TWO[0], TWO[0]],
+            "parts: two have one name, demo, demo; name: NAME in a part gives it another",
+        ),
         ("mixture", [TWO[0], {"path": "x"}], r"parts\.1: weight is missing"),
         ("mixture", [{**TWO[0], "tokens": 5}, TWO[1]], r"parts\.0: tokens is not for this part"),
         ("stages", [{"data": "demo"}, {"path": "x"}], r"parts\.0: tokens is missing"),
@@ -94,7 +107,11 @@ def test_what_config_yaml_holds_is_read_back():
             [{"data": "demo", "tokens": 5}, {"path": "x", "tokens": 5}],
             r"parts\.1: tokens is not for the last",
         ),
-        ("stages", [{"data": "demo", "tokens": "many"}, {"path": "x"}], r"parts\.0\.tokens: 'many' is not a count"),
+        (
+            "stages",
+            [{"data": "demo", "tokens": "many"}, {"path": "x"}],
+            r"parts\.0\.tokens: 'many' is not a count",
+        ),
         ("mixture", [{**TWO[0], "weight": -1}, TWO[1]], r"parts\.0\.weight: got -1"),
         ("mixture", [{**TWO[0], "weight": 0.1234567}, TWO[1]], "give fewer digits"),
         (
@@ -105,8 +122,16 @@ def test_what_config_yaml_holds_is_read_back():
         ("mixture", [{"data": "c4_zz", "weight": 1}, TWO[1]], "unknown data 'c4_zz'.*'c4_zh'"),
         ("mixture", [{"data": 3, "weight": 1}, TWO[1]], r"data: got 3; a choice of conf/data/ is expected"),
         ("mixture", [{"data": "demo", "colour": 1, "weight": 1}, TWO[1]], r"parts\.0\.data\.colour: unknown key"),
-        ("mixture", [{"data": "demo", "wieght": 1}, TWO[1]], r"data\.wieght: unknown key\. Did you mean 'weight'\?"),
-        ("mixture", ["demo", TWO[1]], "parts: got 'demo'; a part is keys of a corpus, as {data: demo, weight: .7}"),
+        (
+            "mixture",
+            [{"data": "demo", "wieght": 1}, TWO[1]],
+            r"data\.wieght: unknown key\. Did you mean 'weight'\?",
+        ),
+        (
+            "mixture",
+            ["demo", TWO[1]],
+            "parts: got 'demo'; a part is keys of a corpus, as {data: demo, weight: .7}",
+        ),
     ],
 )
 def test_mistakes_are_named(kind, parts, message):
@@ -127,12 +152,20 @@ def test_a_missing_file_is_named_with_its_part(tmp_path):
 
 
 def test_a_stage_is_a_sequence_at_least():
-    with pytest.raises(UserError, match=r"data\.parts\.0\.tokens=10 is less than one sequence \(batch\.length=64\)"):
+    with pytest.raises(
+        UserError, match=r"data\.parts\.0\.tokens=10 is less than one sequence \(batch\.length=64\)"
+    ):
         read("data=stages", "data.parts=[{data: demo, tokens: 10}, {path: texts/en.txt}]")
 
 
 def test_keys_of_one_corpus_belong_to_the_parts():
     with pytest.raises(UserError, match="words is not for data=mixture; it can stand in each of the parts"):
         settings(words="jieba")
-    with pytest.raises(UserError, match=r"tokens=10Mw is a number of words, which nothing counts in data=demo_70"):
-        read("tokens=10Mw", "data=mixture", "data.parts=[{data: demo, weight: .7}, {path: texts/en.txt, weight: .3}]")
+    with pytest.raises(
+        UserError, match=r"tokens=10Mw is a number of words, which nothing counts in data=demo_70"
+    ):
+        read(
+            "tokens=10Mw",
+            "data=mixture",
+            "data.parts=[{data: demo, weight: .7}, {path: texts/en.txt, weight: .3}]",
+        )

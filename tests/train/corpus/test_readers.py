@@ -77,7 +77,10 @@ class TestJson:
         [
             ('{"text": "a"}\n{', r"a\.json:2: not a line of JSON"),
             ('{\n"text": "a"}', r"a\.json:1: not a line of JSON"),
-            ('[{"text": "a"}, {"body": "b"}]', r"unknown data.text_field 'text' in .*a\.json: record 2; allowed: body"),
+            (
+                '[{"text": "a"}, {"body": "b"}]',
+                r"unknown data.text_field 'text' in .*a\.json: record 2; allowed: body",
+            ),
             ('[{"text": 1}]', r"a\.json: record 1: field 'text' holds a number"),
             ('["a"]', r"a\.json: record 1: a record must be an object"),
             ('[{"text": "a"}', r"a\.json: neither lines of JSON nor one JSON array \("),

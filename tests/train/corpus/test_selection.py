@@ -43,7 +43,13 @@ class TestPublishedCorpora:
         assert select(tmp_path)[0] == ["c4-train.00000-of-01024.json.gz"]
 
     def test_babylm(self, tmp_path):
-        make(tmp_path, "train_10M/childes.train", "train_10M/bnc_spoken.train", "dev/childes.dev", "test/childes.test")
+        make(
+            tmp_path,
+            "train_10M/childes.train",
+            "train_10M/bnc_spoken.train",
+            "dev/childes.dev",
+            "test/childes.test",
+        )
         files, note = select(tmp_path)
         assert files == ["bnc_spoken.train", "childes.train"]
         assert "1 file named as held-out text (.dev: childes.dev)" in note
@@ -84,16 +90,31 @@ class TestWhatIsLeftOut:
         files, note = select(make(tmp_path, *names))
         assert files == names, "the corpus of an older run is the same"
         assert (
-            "trained on although the names say a readme, a licence or another split: README.txt, ptb.valid.txt" in note
+            "trained on although the names say a readme, a licence or another split: README.txt, ptb.valid.txt"
+            in note
         )
         assert select(tmp_path, exclude=[*DEFAULT, "README*", "*valid*"]) == (["a.txt", "readers.txt"], "")
         assert held_out_files(tmp_path) == []
 
     def test_only_one_family_of_forms_is_read(self, tmp_path):
-        names = ["a.txt", "b.jsonl.gz", "a.txt.xz", "c.train", "d.csv", "e.json", "f.pdf", "g.py", "h.pdf", "i.pdf"]
+        names = [
+            "a.txt",
+            "b.jsonl.gz",
+            "a.txt.xz",
+            "c.train",
+            "d.csv",
+            "e.json",
+            "f.pdf",
+            "g.py",
+            "h.pdf",
+            "i.pdf",
+        ]
         files, note = select(make(tmp_path, *names))
         assert files == ["a.txt", "b.jsonl.gz"]
-        assert "4 files of another form than the text (.csv .json .train .txt: a.txt.xz, c.train, d.csv, ...)" in note
+        assert (
+            "4 files of another form than the text (.csv .json .train .txt: a.txt.xz, c.train, d.csv, ...)"
+            in note
+        )
         assert "4 files of a form that is not read (.pdf .py: f.pdf, g.py, h.pdf, ...)" in note
         assert held_out_files(make(tmp_path, "x.dev", "validation.csv")) == []
 

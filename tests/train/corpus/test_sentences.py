@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ucurve.training.corpus.interventions import count_sentences, repeat_sentences, select_sentences, split_sentences
+from ucurve.training.corpus.interventions import (
+    count_sentences,
+    repeat_sentences,
+    select_sentences,
+    split_sentences,
+)
 
 TEXTS = st.text(alphabet="ab .!?…。！？”\"'）)\n\r\t", max_size=60)
 

@@ -33,7 +33,9 @@ def test_jieba_counts_whole_records_as_the_challenge_does(tmp_path):
 
     jieba.setLogLevel("WARNING")
     expected = sum(len(list(jieba.cut(text))) for text in RECORDS)
-    counted = count_words(corpus_of(tmp_path / "books", RECORDS, unit="line", holdout=0.5), "jieba", tmp_path / "cache")
+    counted = count_words(
+        corpus_of(tmp_path / "books", RECORDS, unit="line", holdout=0.5), "jieba", tmp_path / "cache"
+    )
     assert (counted.words, counted.by) == (expected, "jieba 0.42.1")
     assert list(jieba.cut(RECORDS[0]))[:4] == ["我", "来到", "北京", "清华大学"]
 

@@ -17,7 +17,13 @@ from ucurve.training.data.store import build_token_store
 from ucurve.training.run.run import train_run
 from ucurve.training.tokenizer.vocabulary import count_unknown_bytes
 
-TEXTS = ["the small dog sees  the cats .", "Ｔｈｅ ﬁne café — naïve", "天地玄黄，宇宙洪荒。", "tabs\tand  spaces ", "x"]
+TEXTS = [
+    "the small dog sees  the cats .",
+    "Ｔｈｅ ﬁne café — naïve",
+    "天地玄黄，宇宙洪荒。",
+    "tabs\tand  spaces ",
+    "x",
+]
 LINES = [f"{text} {number}" for number in range(40) for text in TEXTS]
 NORMALIZERS = {
     "none": None,
@@ -32,7 +38,9 @@ NORMALIZERS = {
 
 def save(folder, tokenizer, trainer, unknown=None):
     tokenizer.train_from_iterator(LINES, trainer)
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="</s>", unk_token=unknown).save_pretrained(folder)
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="</s>", unk_token=unknown).save_pretrained(
+        folder
+    )
     return folder
 
 
@@ -63,7 +71,9 @@ def word_piece(folder, normalizer=NORMALIZERS["bert"]):
     if normalizer is not None:
         tokenizer.normalizer = normalizer
     tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.BertPreTokenizer(), decoders.WordPiece()
-    return save(folder, tokenizer, trainers.WordPieceTrainer(vocab_size=300, special_tokens=["[UNK]", "</s>"]), "[UNK]")
+    return save(
+        folder, tokenizer, trainers.WordPieceTrainer(vocab_size=300, special_tokens=["[UNK]", "</s>"]), "[UNK]"
+    )
 
 
 def unigram(folder, normalizer=NORMALIZERS["nfkc"]):
@@ -81,7 +91,9 @@ def of_words(folder, normalizer=None):
     if normalizer is not None:
         tokenizer.normalizer = normalizer
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    return save(folder, tokenizer, trainers.WordLevelTrainer(vocab_size=6, special_tokens=["</s>", "<unk>"]), "<unk>")
+    return save(
+        folder, tokenizer, trainers.WordLevelTrainer(vocab_size=6, special_tokens=["</s>", "<unk>"]), "<unk>"
+    )
 
 
 def in_python(folder, _=None):
@@ -118,7 +130,9 @@ def tokenizers(tmp_path_factory):
 
 
 # Lines of text as a file has them: not empty, and each one line.
-LINE = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1).filter(lambda text: text.strip())
+LINE = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1).filter(
+    lambda text: text.strip()
+)
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -127,7 +141,9 @@ LINE = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_s
     normalizer=st.sampled_from(sorted(NORMALIZERS)),
     lines=st.lists(LINE, min_size=1, max_size=8),
 )
-def test_the_bytes_of_a_text_do_not_depend_on_the_tokenizer(tokenizers, tmp_path_factory, kind, normalizer, lines):
+def test_the_bytes_of_a_text_do_not_depend_on_the_tokenizer(
+    tokenizers, tmp_path_factory, kind, normalizer, lines
+):
     folder, held_out = tmp_path_factory.mktemp("any"), [f"{LINES[0]} and more", "another 天 line"]
     corpus = corpus_of(folder / "text", [*lines, *LINES], held_out)
     store = build_token_store(corpus, tokenizers(kind, normalizer), folder / "cache", processes=1)
@@ -143,7 +159,9 @@ def test_a_step_has_the_bytes_of_the_part_that_it_is_of(tokenizers, tmp_path):
     folder = tokenizers("word_piece", "bert")
     for name, text in texts.items():
         corpus_of(tmp_path / name, [text] * 60, [text])
-    parts = [{"name": name, "data": {"kind": "text", "path": str(tmp_path / name), "unit": "line"}} for name in texts]
+    parts = [
+        {"name": name, "data": {"kind": "text", "path": str(tmp_path / name), "unit": "line"}} for name in texts
+    ]
     corpus = Corpus(corpus_settings(kind="stages", parts=(parts[0] | {"tokens": 256}, parts[1])))
     batches = Batches.over(build_token_store(corpus, folder, tmp_path / "cache", processes=1), 0, 16, 8)
     pieces = AutoTokenizer.from_pretrained(folder)

@@ -86,7 +86,10 @@ def test_the_next_batch_is_prepared_before_it_is_asked_for():
 
 
 def test_an_error_of_the_thread_belongs_to_its_step():
-    with pytest.raises(OSError, match="the disk is gone"), Prefetcher(Recording(failing=2), place, last=3) as ahead:
+    with (
+        pytest.raises(OSError, match="the disk is gone"),
+        Prefetcher(Recording(failing=2), place, last=3) as ahead,
+    ):
         assert ahead.of_step(1)[1].shape == (2, 3)
         ahead.of_step(2)
     assert not threads()
@@ -100,7 +103,9 @@ def test_a_run_has_the_same_bytes_without_looking_ahead(settings_of, monkeypatch
     def trained(name):
         settings = settings_of(f"name={name}")
         train_run(settings)
-        return {path.parent.name: path.read_bytes() for path in settings.folder.glob("checkpoints/*/*.safetensors")}
+        return {
+            path.parent.name: path.read_bytes() for path in settings.folder.glob("checkpoints/*/*.safetensors")
+        }
 
     ahead = trained("ahead")
     monkeypatch.setattr(trainer, "Prefetcher", OneByOne)

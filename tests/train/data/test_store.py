@@ -42,7 +42,9 @@ def write_corpus(folder, documents):
 
 def tokenizer_for(corpus, root, kind="char"):
     sizes = {"word": 60, "bpe": 300}
-    return build_tokenizer(tokenizer_settings(kind=kind, name=kind, vocab_size=sizes.get(kind)), corpus.settings, root)
+    return build_tokenizer(
+        tokenizer_settings(kind=kind, name=kind, vocab_size=sizes.get(kind)), corpus.settings, root
+    )
 
 
 def whole(store):
@@ -178,7 +180,9 @@ class TestCache:
         whole_length = self.build(corpus, folder, tmp_path).length
         shard = next((tmp_path / "cache").glob("tokens-*/shard-*"))
         shard.write_bytes(shard.read_bytes()[:-2])
-        store = build_token_store(Corpus(corpus.settings), folder, tmp_path / "cache", processes=1, read_all=False)
+        store = build_token_store(
+            Corpus(corpus.settings), folder, tmp_path / "cache", processes=1, read_all=False
+        )
         assert len(whole(store)) == whole_length
 
     def test_is_another_for_another_tokenizer_or_text(self, tmp_path, corpus):
@@ -234,7 +238,9 @@ class TestCache:
         )
         start = [subprocess.PIPE, subprocess.PIPE]
         command = [sys.executable, "-c", code, str(tmp_path)]
-        runs = [subprocess.Popen(command, cwd=ROOT, stdout=start[0], stderr=start[1], text=True) for _ in range(2)]
+        runs = [
+            subprocess.Popen(command, cwd=ROOT, stdout=start[0], stderr=start[1], text=True) for _ in range(2)
+        ]
         results = [run.communicate(timeout=120) for run in runs]
         assert [run.returncode for run in runs] == [0, 0], results
         assert results[0][0] == results[1][0]
@@ -269,14 +275,17 @@ class TestBudget:
     @pytest.mark.parametrize("length", [0, 1, 64])
     def test_of_a_stream_without_a_whole_sequence(self, length):
         with pytest.raises(
-            UserError, match=rf"data=x has {length} tokens, too few for one sequence of 64 .* lower batch.length=64"
+            UserError,
+            match=rf"data=x has {length} tokens, too few for one sequence of 64 .* lower batch.length=64",
         ):
             check_budget(length, 64, 64, 100, "data=x")
 
 
 class TestEncoding:
     @given(
-        text=st.text(alphabet=st.one_of(st.sampled_from("天地 \n<eos>🎈"), st.characters(exclude_categories=["Cs"])))
+        text=st.text(
+            alphabet=st.one_of(st.sampled_from("天地 \n<eos>🎈"), st.characters(exclude_categories=["Cs"]))
+        )
     )
     @settings(deadline=None)
     def test_look_up_gives_what_the_tokenizer_gives(self, char_folder, text):
@@ -355,10 +364,16 @@ class TestLongTextFile:
         assert whole(store).tolist() == naive_stream(folder, [self.TEXT])
 
     def test_is_not_cut_where_the_tokenizer_would_notice(self, tmp_path, monkeypatch):
-        backend = Tokenizer(WordLevel({"<eos>": 0, "<unk>": 1, "▁": 2, "▁一": 3, "一": 4, "\n": 5}, unk_token="<unk>"))
-        backend.pre_tokenizer = Sequence([Metaspace(prepend_scheme="always", split=False), Split("\n", "isolated")])
+        backend = Tokenizer(
+            WordLevel({"<eos>": 0, "<unk>": 1, "▁": 2, "▁一": 3, "一": 4, "\n": 5}, unk_token="<unk>")
+        )
+        backend.pre_tokenizer = Sequence(
+            [Metaspace(prepend_scheme="always", split=False), Split("\n", "isolated")]
+        )
         folder = tmp_path / "foreign"
-        PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="<eos>", unk_token="<unk>").save_pretrained(folder)
+        PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="<eos>", unk_token="<unk>").save_pretrained(
+            folder
+        )
         corpus = write_text(tmp_path / "a.txt", "一\n" * 9)
         monkeypatch.setattr(readers, "PIECE_CHARACTERS", 4)
         assert len(list(corpus.documents())) > 3

@@ -81,7 +81,9 @@ def contents(cache):
 
 
 def requested_parts(hub):
-    return {int(part) for line in hub.requests if line.startswith("GET") for part in re.findall(r"part-(\d)", line)}
+    return {
+        int(part) for line in hub.requests if line.startswith("GET") for part in re.findall(r"part-(\d)", line)
+    }
 
 
 @pytest.mark.long

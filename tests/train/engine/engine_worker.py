@@ -31,7 +31,9 @@ def make(stage, processes, precision="float32", micro_batch=3, seed=0, optimizer
     model = PythiaShape(2, 32, 4, 64, dropout, dropout).build_model(40, 8, 0, seed)
     if stage is None:
         return TorchEngine(model, optimizer, micro_batch, CPU, precision, processes=processes, **more)
-    settings = engine_settings(kind="deepspeed", micro_batch=micro_batch, zero_stage=stage, precision=precision, **more)
+    settings = engine_settings(
+        kind="deepspeed", micro_batch=micro_batch, zero_stage=stage, precision=precision, **more
+    )
     return DeepSpeedEngine(model, OPTIMIZER, settings, processes, CPU)
 
 
@@ -120,7 +122,9 @@ def of_all_engines(processes, folder):
         processes.any_rank(False)
         state = engine.state()
         if processes.is_rank0:
-            save_file({key: value.contiguous() for key, value in state.items()}, folder / f"{name}-end.safetensors")
+            save_file(
+                {key: value.contiguous() for key, value in state.items()}, folder / f"{name}-end.safetensors"
+            )
         results[f"{name} from itself"] = continued(stage, processes, folder / f"{name}.safetensors")
         results[f"{name} from torch"] = continued(stage, processes, folder / "None-1.safetensors")
     for stage in STAGES:
@@ -143,7 +147,9 @@ def of_all_engines(processes, folder):
     for stage in STAGES:
         results[f"dropout {stage}-{size}"] = take(make(stage, processes, dropout=0.1), 1, 10)
         results[f"reduced {stage}-{size}"] = take(make(stage, processes, reduction="bfloat16"), 1, 10)
-    engine, again = (make(None, processes, seed=seed, optimizer=replace(OPTIMIZER, kind="muon")) for seed in (0, 9))
+    engine, again = (
+        make(None, processes, seed=seed, optimizer=replace(OPTIMIZER, kind="muon")) for seed in (0, 9)
+    )
     steps = take(engine, 1, 10)
     again.load({name: value.clone() for name, value in processes.broadcast(engine.state()).items()})
     results[f"muon {size}"] = {"steps": steps, "same": take(engine, 11, 12) == take(again, 11, 12)}

@@ -27,7 +27,15 @@ def results(tmp_path_factory):
     return both
 
 
-RUNS = ["0-1", "1-1", "2-1", "None-2", "0-2", "1-2", "2-2"]  # None is torch, which is also what they are compared to
+RUNS = [
+    "0-1",
+    "1-1",
+    "2-1",
+    "None-2",
+    "0-2",
+    "1-2",
+    "2-2",
+]  # None is torch, which is also what they are compared to
 
 
 def largest_difference(a, b):
@@ -122,7 +130,9 @@ def test_gradients_reduced_in_bfloat16_are_nearly_the_same(results, stage):
 
 @pytest.mark.long
 def test_muon_takes_the_same_steps_on_two_processes_and_goes_on_bit_for_bit(results):
-    assert largest_difference(results["muon 2"]["steps"], results["muon 1"]["steps"]) <= 1e-2  # it rounds to bfloat16
+    assert (
+        largest_difference(results["muon 2"]["steps"], results["muon 1"]["steps"]) <= 1e-2
+    )  # it rounds to bfloat16
     assert [results[f"muon {size}"]["same"] for size in (1, 2)] == [True, True]
 
 
@@ -169,7 +179,9 @@ def test_a_reduction_that_changes_the_numbers_is_another_run(settings_of):
 
 
 def test_stages_that_are_not_supported_are_refused(settings_of):
-    with pytest.raises(UserError, match=r"engine\.zero_stage: got 3; ZeRO 3 cuts the weights too.*allowed: 0, 1, 2"):
+    with pytest.raises(
+        UserError, match=r"engine\.zero_stage: got 3; ZeRO 3 cuts the weights too.*allowed: 0, 1, 2"
+    ):
         settings_of("engine=deepspeed", "engine.zero_stage=3")
     with pytest.raises(UserError, match=r"engine\.zero_stage: got -1; allowed: 0, 1, 2"):
         settings_of("engine=deepspeed", "engine.zero_stage=-1")
@@ -178,7 +190,10 @@ def test_stages_that_are_not_supported_are_refused(settings_of):
 
 
 def test_another_engine_is_no_other_run(settings_of):
-    assert settings_of("engine=deepspeed", "engine.zero_stage=2").identity() == settings_of("engine=torch").identity()
+    assert (
+        settings_of("engine=deepspeed", "engine.zero_stage=2").identity()
+        == settings_of("engine=torch").identity()
+    )
 
 
 @pytest.mark.parametrize(
@@ -189,10 +204,16 @@ def test_another_engine_is_no_other_run(settings_of):
             r"engine\.config=.*: these keys cannot be set there: train_batch_size: batch\.sequences",
         ),
         ("zero_optimization: {stage: 1}", r"zero_optimization\.stage: engine\.zero_stage sets it"),
-        ("zero_optimization: {offload_optimizer: {device: cpu}}", r"offload_optimizer: offloading is not supported"),
+        (
+            "zero_optimization: {offload_optimizer: {device: cpu}}",
+            r"offload_optimizer: offloading is not supported",
+        ),
         ("fp16: {enabled: true}", r"fp16: its loss scaling skips steps"),
         ("bf16: {enabled: true}", r"bf16: engine\.precision sets it"),
-        ("wall_clock_brakdown: true", r"unknown key 'wall_clock_brakdown'.* Did you mean 'wall_clock_breakdown'\?"),
+        (
+            "wall_clock_brakdown: true",
+            r"unknown key 'wall_clock_brakdown'.* Did you mean 'wall_clock_breakdown'\?",
+        ),
         ("[1]", r"a mapping is expected"),
         ("a: [", r"no readable configuration of DeepSpeed"),
     ],

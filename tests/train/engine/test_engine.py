@@ -98,7 +98,8 @@ def test_automatic_micro_batches_are_halved_until_they_fit(monkeypatch, capsys):
     assert sizes == [7, 4, 2] + [1] * 7
     assert (found.loss_sum, found.grad_norm) == pytest.approx((expected.loss_sum, expected.grad_norm), rel=1e-6)
     assert (
-        "micro batches of 7 sequences do not fit into the device's memory; going on with 4" in capsys.readouterr().err
+        "micro batches of 7 sequences do not fit into the device's memory; going on with 4"
+        in capsys.readouterr().err
     )
 
 
@@ -172,7 +173,9 @@ def test_a_compiled_model_computes_the_same_and_exports_the_model_itself():
     plain, compiled = make_engine(), make_engine(compiled=True)
     for number in range(1, 4):
         expected, found = (engine.step(windows(number), 1e-3, number) for engine in (plain, compiled))
-        assert (found.loss_sum, found.grad_norm) == pytest.approx((expected.loss_sum, expected.grad_norm), rel=1e-5)
+        assert (found.loss_sum, found.grad_norm) == pytest.approx(
+            (expected.loss_sum, expected.grad_norm), rel=1e-5
+        )
     assert compiled.state().keys() == plain.state().keys()
     assert type(compiled.model) is type(plain.model)
 
@@ -216,7 +219,9 @@ def test_one_of_several_devices_can_be_named(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     assert choose_device("cuda:1") == torch.device("cuda", 1)
-    with pytest.raises(UserError, match=r"engine\.device='cuda:2': no such CUDA device; there are cuda:0, cuda:1"):
+    with pytest.raises(
+        UserError, match=r"engine\.device='cuda:2': no such CUDA device; there are cuda:0, cuda:1"
+    ):
         choose_device("cuda:2")
 
 
@@ -228,7 +233,9 @@ def test_several_processes_take_the_devices_of_their_ranks(settings_of):
         check_processes(settings, Processes(0, 2, 0))
     scored = ("eval.benchmarks=[demo]", "eval.device=spread")
     check_processes(settings_of(*scored, "eval.when=later"), Processes(0, 2, 0))
-    with pytest.raises(UserError, match=r"eval\.device=spread: 2 processes were started, each of which scores on"):
+    with pytest.raises(
+        UserError, match=r"eval\.device=spread: 2 processes were started, each of which scores on"
+    ):
         check_processes(settings_of(*scored), Processes(0, 2, 0))
 
 

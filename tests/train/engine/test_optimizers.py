@@ -44,7 +44,9 @@ def names_by_kind(model):
 def test_each_parameter_is_of_one_kind(model):
     found = names_by_kind(model)
     assert found["embedding"] == {"gpt_neox.embed_in.weight"}
-    assert [model.get_parameter(name) is model.get_output_embeddings().weight for name in found["output"]] == [True]
+    assert [model.get_parameter(name) is model.get_output_embeddings().weight for name in found["output"]] == [
+        True
+    ]
     assert {name.rpartition("0.")[2] for name in found["hidden"]} == {
         "attention.query_key_value.weight",
         "attention.dense.weight",
@@ -64,7 +66,11 @@ def test_muon_has_the_hidden_matrices_and_adamw_all_others(model):
     kinds = kinds_of_parameters(model)
     adamw, muon = make_optimizers(model, MUON)
     assert {kinds[one] for group in muon.param_groups for one in group["params"]} == {"hidden"}
-    assert {kinds[one] for group in adamw.param_groups for one in group["params"]} == {"embedding", "output", "rest"}
+    assert {kinds[one] for group in adamw.param_groups for one in group["params"]} == {
+        "embedding",
+        "output",
+        "rest",
+    }
     assert [group["weight_decay"] for group in muon.param_groups] == [0.1]
 
 
@@ -108,12 +114,16 @@ def test_a_state_of_the_other_optimizer_is_not_complete(model):
     take_step(optimizers, 1e-3)
     state = plain_state(model, optimizers)
     check_state_complete(state, model, MUON, 1)
-    with pytest.raises(RunError, match=r"the state after step 1 lacks 12 of \d+ parts, as optimizer/exp_avg/gpt_neox"):
+    with pytest.raises(
+        RunError, match=r"the state after step 1 lacks 12 of \d+ parts, as optimizer/exp_avg/gpt_neox"
+    ):
         check_state_complete(state, model, ADAMW, 1)
 
 
 @pytest.mark.parametrize("engine", [["engine=deepspeed"], ["engine.zero_stage=1"]])
 def test_deepspeed_refuses_muon(engine):
-    request = read_request(compose("train", ["tokens=10M", "tokenizer=char", "data=text", "optimizer=muon", *engine]))
+    request = read_request(
+        compose("train", ["tokens=10M", "tokenizer=char", "data=text", "optimizer=muon", *engine])
+    )
     with pytest.raises(UserError, match=r"optimizer=muon: DeepSpeed may cut matrices.*set engine=torch"):
         check_processes(request, Processes(size=2))

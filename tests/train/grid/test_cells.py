@@ -27,7 +27,9 @@ def test_an_override_of_the_users_replaces_its_axis():
 
 @pytest.mark.parametrize("axis", [{"layers": 3}, [], [["14m"]]])
 def test_an_axis_must_have_plain_values(axis):
-    with pytest.raises(UserError, match=r"grid\.0\.model: got .*; a value, or a list of at least one, is expected"):
+    with pytest.raises(
+        UserError, match=r"grid\.0\.model: got .*; a value, or a list of at least one, is expected"
+    ):
         axis_cells([{"model": axis}], [])
 
 
@@ -77,7 +79,9 @@ def test_zh_pythia_is_the_papers_66_cells_and_every_one_plans(zh_pythia, plans):
     grid = zh_pythia
     assert len(grid) == 66
     assert len({settings.run_name for settings in grid}) == 66
-    by_tokenizer = [sum(settings.tokenizer.name == name for settings in grid) for name in ("cllama", "word", "char")]
+    by_tokenizer = [
+        sum(settings.tokenizer.name == name for settings in grid) for name in ("cllama", "word", "char")
+    ]
     assert by_tokenizer == [60, 3, 3]
     assert {plan.steps for plan in plans if plan.settings.tokens == 3_000_000_000} == {183_105}
 
@@ -108,11 +112,17 @@ def test_a_value_that_makes_cells_of_an_experiment_alike_is_named():
     with pytest.raises(UserError) as caught:
         settings_of("experiment=zh_pythia", "tokenizer=char", "model=160m")
     message = str(caught.value)
-    assert message.startswith("two cells of the grid have one name: 160m-3B-char-c4_zh-s0, 160m-3B-char-c4_zh-s1, ")
-    assert "; the first two differ in schedule.count=47 against schedule.count=2. model=, tokenizer= on the" in message
+    assert message.startswith(
+        "two cells of the grid have one name: 160m-3B-char-c4_zh-s0, 160m-3B-char-c4_zh-s1, "
+    )
+    assert (
+        "; the first two differ in schedule.count=47 against schedule.count=2. model=, tokenizer= on the"
+        in message
+    )
     assert message.endswith(" leave it out, or give what differs one value on the command line too")
     names = {
-        one.run_name for one in settings_of("experiment=zh_pythia", "tokenizer=char", "model=160m", "schedule.count=47")
+        one.run_name
+        for one in settings_of("experiment=zh_pythia", "tokenizer=char", "model=160m", "schedule.count=47")
     }
     assert len(names) == 12
 
@@ -128,7 +138,9 @@ def test_a_product_of_the_command_line_and_a_grid_of_an_experiment_make_one_grid
 
 def test_a_mistake_of_some_cells_names_them_and_nothing_starts(monkeypatch):
     monkeypatch.setattr("ucurve.training.cli.train_run", lambda settings: pytest.fail("a cell was started"))
-    with pytest.raises(UserError, match=r"(?s)nothing was started:.*tokens=1 .*seed=0: .*less than one global batch"):
+    with pytest.raises(
+        UserError, match=r"(?s)nothing was started:.*tokens=1 .*seed=0: .*less than one global batch"
+    ):
         train_command(given("tokens=10M,1", "tokenizer=char", "seed=0"))
 
 
@@ -166,7 +178,15 @@ def test_the_plan_of_a_grid_says_once_what_is_left_out(capsys, tmp_path):
     (tmp_path / "a.train").write_text("text")
     (tmp_path / "README.txt").write_text("about it")
     folders = [f"paths.{name}={tmp_path / name}" for name in ("cache", "tokenizers", "runs")]
-    words = ["tokens=10M", "tokenizer=char", "data=text", f"data.path={tmp_path}", "seed=0,1", "dry_run=true", *folders]
+    words = [
+        "tokens=10M",
+        "tokenizer=char",
+        "data=text",
+        f"data.path={tmp_path}",
+        "seed=0,1",
+        "dry_run=true",
+        *folders,
+    ]
     train_command(given(*words))
     assert capsys.readouterr().err.count("left out 1 file about the corpus (.txt: README.txt)") == 1
 
@@ -259,7 +279,11 @@ def test_the_strict_small_track_is_one_pass_and_ten_through_its_words(tmp_path):
     }
     (tmp_path / "texts.txt").write_text("A cat has come. Nobody has ever seen it.\n" * 10)
     [settings] = settings_of(
-        "experiment=babylm_strict_small", f"data.path={tmp_path / 'texts.txt'}", "model=14m", "tokens=10Mw", "seed=0"
+        "experiment=babylm_strict_small",
+        f"data.path={tmp_path / 'texts.txt'}",
+        "model=14m",
+        "tokens=10Mw",
+        "seed=0",
     )
     assert settings.run_name == "14m-10Mw-bpe-texts-s0"
     assert settings.schedule.kind == "babylm"
@@ -284,7 +308,11 @@ def test_the_multilingual_track_has_three_languages_in_equal_shares(tmp_path):
 def test_the_bilingual_children_hear_five_shares_of_two_languages(tmp_path):
     for name in ("en", "es"):
         (tmp_path / f"{name}.txt").write_text("A cat has come.\n")
-    own = [f"data.parts.0.path={tmp_path}/en.txt", f"data.parts.1.path={tmp_path}/es.txt", "tokenizer.vocab_size=300"]
+    own = [
+        f"data.parts.0.path={tmp_path}/en.txt",
+        f"data.parts.1.path={tmp_path}/es.txt",
+        "tokenizer.vocab_size=300",
+    ]
     grid = settings_of("experiment=bilingual_babylm", "model=14m", *own)
     assert len(grid) == 15
     assert [one.run_name for one in grid[::3]] == [

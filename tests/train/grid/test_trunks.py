@@ -79,7 +79,11 @@ def assert_trained_as_alone(cell, settings_of, place, *more):
     assert metrics(run) == metrics(alone)
 
 
-LISTED = ["schedule=list", "schedule.count=null", "schedule.steps=[1,4]"]  # so that budgets share their checkpoints
+LISTED = [
+    "schedule=list",
+    "schedule.count=null",
+    "schedule.steps=[1,4]",
+]  # so that budgets share their checkpoints
 
 
 def test_a_budget_smaller_than_all_of_a_finished_grid_is_trained_alone(cells_of, settings_of, tmp_path, capsys):
@@ -103,7 +107,9 @@ def test_a_budget_between_those_of_a_finished_grid_goes_on_from_the_state_before
     assert_trained_as_alone(middle, settings_of, tmp_path / "alone", *LISTED)
 
 
-def test_a_trunk_begun_for_another_schedule_serves_up_to_the_first_checkpoint_it_lacks(cells_of, settings_of, tmp_path):
+def test_a_trunk_begun_for_another_schedule_serves_up_to_the_first_checkpoint_it_lacks(
+    cells_of, settings_of, tmp_path
+):
     """As where two people have grids with one longest budget in one folder."""
     small, _, large = cells_of(*LISTED)
     statuses([small, large])
@@ -181,7 +187,9 @@ def test_a_branch_does_not_start_from_a_trunk_that_failed_or_was_changed(cells_o
     run = GridRun(*with_trunks(cells, fail))
     run.work()
     assert [outcome.status for outcome in run.outcomes] == ["failed"] * 4
-    assert run.outcomes[1].reason.startswith(f"{tmp_path / 'runs' / TRUNK}, from which this run goes on, has failed")
+    assert run.outcomes[1].reason.startswith(
+        f"{tmp_path / 'runs' / TRUNK}, from which this run goes on, has failed"
+    )
     trunk = find_trunks(cells)[0].settings
     train_run(trunk)
     weights = checkpoints(trunk.folder)[1] / "model.safetensors"

@@ -54,7 +54,8 @@ def statuses(run):
 def test_a_refused_change_leaves_the_record_of_a_finished_run(cells):
     GridRun(cells, finish).work()
     changed = [
-        Cell(replace(cell.settings, optimizer=replace(cell.settings.optimizer, betas=(0.9, 0.5))), ()) for cell in cells
+        Cell(replace(cell.settings, optimizer=replace(cell.settings.optimizer, betas=(0.9, 0.5))), ())
+        for cell in cells
     ]
     run = GridRun(changed, finish)
     run.work()
@@ -171,7 +172,9 @@ def test_a_process_told_to_end_starts_no_other_cell(cells):
 
 
 def test_the_summary_names_every_cell_and_counts():
-    text = format_outcomes([Outcome("a", "done"), Outcome("long", "interrupted", "at step 5"), Outcome("b", "done")])
+    text = format_outcomes(
+        [Outcome("a", "done"), Outcome("long", "interrupted", "at step 5"), Outcome("b", "done")]
+    )
     assert text.splitlines() == [
         *("a     done", "long  interrupted  at step 5", "b     done"),
         "3 cells: 2 done, 1 interrupted",
@@ -263,7 +266,9 @@ def test_two_workers_share_twenty_runs_with_two_faults_which_a_later_start_mends
     assert before == {path: path.stat().st_mtime_ns for path in before}
 
 
-def test_a_grid_through_the_command_names_every_cell_and_exits_with_one(overrides, run_command, tmp_path, settings_of):
+def test_a_grid_through_the_command_names_every_cell_and_exits_with_one(
+    overrides, run_command, tmp_path, settings_of
+):
     occupy(tmp_path / "runs", settings_of("tokens=256", "schedule.count=2", "optimizer.betas=[0.9,0.5]"))
     code, text, errors = run_command("train", "-m", *overrides, "tokens=256", "schedule.count=2", "seed=2,3,7")
     assert code == 1

@@ -77,7 +77,9 @@ FAMILIES = {
     "gpt2": [
         Drawn(r"(wte|c_attn|c_fc)\.weight", NORMAL, *_HUNDREDTHS, _GPT2),
         Drawn(r"wpe\.weight", NORMAL, *_HUNDREDTHS, f"transformers; .01 in {_GPT2}"),
-        Drawn(r"c_proj\.weight", NORMAL, *_RESIDUAL, "Radford et al. 2019, 2.3: 1 / sqrt(N) of N residual layers"),
+        Drawn(
+            r"c_proj\.weight", NORMAL, *_RESIDUAL, "Radford et al. 2019, 2.3: 1 / sqrt(N) of N residual layers"
+        ),
     ],
     "llama": [
         Drawn(
@@ -145,7 +147,9 @@ def pooled(values):
 
 
 def main():
-    print("| family | parameters | drawn | deviation by the formula | measured | source |\n|---|---|---|---|---|---|")  # noqa: T201
+    print(  # noqa: T201
+        "| family | parameters | drawn | deviation by the formula | measured | source |\n|---|---|---|---|---|---|"
+    )
     for family, rows in FAMILIES.items():
         model = build(family)
         for row in rows:

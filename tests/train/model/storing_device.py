@@ -49,8 +49,15 @@ class StoringDevice(TorchDispatchMode):
             return args[0]
         assert function.is_view or name.startswith("empty") or not there, f"the device was to compute {name}"
         result = function(*args, **kwargs)
-        if function.is_view and there and isinstance(result, torch.Tensor) and not self._share_memory(result, there[0]):
-            self.values(result).copy_(function(self.values(args[0]), *args[1:], **kwargs))  # a copy in another order
+        if (
+            function.is_view
+            and there
+            and isinstance(result, torch.Tensor)
+            and not self._share_memory(result, there[0])
+        ):
+            self.values(result).copy_(
+                function(self.values(args[0]), *args[1:], **kwargs)
+            )  # a copy in another order
         for one in tree_leaves(result):
             if isinstance(one, torch.Tensor) and not one.is_meta:
                 self._count(one)

@@ -42,10 +42,14 @@ def test_parameters_are_drawn_by_the_formula(models, family, row):
 def test_all_others_are_one_or_zero_but_for_those_of_mambas_state(models, family):
     model = models[family]
     drawn = {name for row in FAMILIES[family] for name in drawn_by(row, model)}
-    assert len(drawn) == sum(len(drawn_by(row, model)) for row in FAMILIES[family]), "no parameter has two formulas"
+    assert len(drawn) == sum(len(drawn_by(row, model)) for row in FAMILIES[family]), (
+        "no parameter has two formulas"
+    )
     for name, values in model.named_parameters():
         if name not in drawn and not name.endswith(("A_log", "dt_proj.bias")):
-            is_scale = name.endswith("mixer.D") or (re.search(r"norm|ln_", name.lower()) and name.endswith("weight"))
+            is_scale = name.endswith("mixer.D") or (
+                re.search(r"norm|ln_", name.lower()) and name.endswith("weight")
+            )
             assert torch.all(values == (1.0 if is_scale else 0.0)), name
 
 

@@ -93,7 +93,9 @@ def test_the_flops_of_muon_by_hand():
     plans = {kind: plan_of(f"optimizer={kind}", "tokens=40") for kind in ("adamw", "muon")}
     plans = {kind: replace(plan, parameters=shape.count_parameters(7, 5)) for kind, plan in plans.items()}
     assert plans["muon"].steps == 4  # of 2 sequences of 5 tokens
-    difference = [plans["muon"].flops_exact(tokens) - plans["adamw"].flops_exact(tokens) for tokens in (0, 10, 40)]
+    difference = [
+        plans["muon"].flops_exact(tokens) - plans["adamw"].flops_exact(tokens) for tokens in (0, 10, 40)
+    ]
     assert difference == [0, by_hand, 4 * by_hand]
     assert plans["muon"].flops(40) == plans["adamw"].flops(40)
 
@@ -144,7 +146,9 @@ def test_a_scan_fills_no_sequence_up_beyond_the_context(architecture):
 
 
 def test_a_plan_says_where_its_flops_are_far_from_6nd():
-    usual = plan_of("tokens=40", "model=14m", "batch.length=64", "batch.sequences=256", "tokens=100k", vocabulary=4_000)
+    usual = plan_of(
+        "tokens=40", "model=14m", "batch.length=64", "batch.sequences=256", "tokens=100k", vocabulary=4_000
+    )
     assert warn_of_flops(usual) == ""
     assert "beyond 6ND" not in describe_plan(usual, "")
     long = plan_of("tokens=100k", "batch.length=4096", vocabulary=300)
@@ -161,4 +165,6 @@ def test_a_plan_says_how_much_of_its_flops_is_muons():
     plan = plan_of("tokens=100k", "optimizer=muon", vocabulary=300)
     share = plan.steps * plan.optimizer_flops / plan.flops_exact(plan.tokens)
     assert share > 0.5
-    assert f"{100 * share:.0f} % of them are Muon's own, since a batch of 10 tokens is small" in warn_of_flops(plan)
+    assert f"{100 * share:.0f} % of them are Muon's own, since a batch of 10 tokens is small" in warn_of_flops(
+        plan
+    )

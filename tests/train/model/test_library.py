@@ -107,8 +107,16 @@ MESSAGES = [
     ("llama", {"vocab_size": 8}, "model.config.vocab_size is set by the run (by tokenizer); leave it out"),
     ("gpt2", {"n_positions": 8}, "model.config.n_positions is set by the run (by batch.length); leave it out"),
     ("llama", {"num_hidden_layers": "many"}, "model.config: transformers makes no llama of these values: "),
-    ("gpt2", {"attn_pdrop": 1.0}, "the share of the units that are dropped is from 0 to below 1; set model.config.att"),
-    ("opt", {"layerdrop": 0.2}, "whole layers would be left out, by numbers that no run can repeat; set model.confi"),
+    (
+        "gpt2",
+        {"attn_pdrop": 1.0},
+        "the share of the units that are dropped is from 0 to below 1; set model.config.att",
+    ),
+    (
+        "opt",
+        {"layerdrop": 0.2},
+        "whole layers would be left out, by numbers that no run can repeat; set model.confi",
+    ),
     ("mamba", {"rescale_prenorm_residual": True}, "; set model.config.rescale_prenorm_residual=False"),
     ("mixtral", SIZED, "model.config.num_local_experts is 8: model.architecture=mixtral is a mixture of experts"),
     ("olmoe", SIZED, "model.config.num_experts is 64: model.architecture=olmoe is a mixture of experts"),
@@ -133,12 +141,27 @@ def test_a_configuration_that_cannot_be_trained_is_refused_before_it_is_built(fa
 LINEAR = {"rope_type": "linear", "factor": 4.0}
 PUBLISHED = [
     ("llama", PLAIN, {"rope_theta": 500_000}, {"rope_type": "default", "rope_theta": 500_000}),
-    ("llama", PLAIN, {"rope_theta": 10_000.0}, {"rope_type": "default", "rope_theta": 10_000.0}),  # as it is anyway
+    (
+        "llama",
+        PLAIN,
+        {"rope_theta": 10_000.0},
+        {"rope_type": "default", "rope_theta": 10_000.0},
+    ),  # as it is anyway
     ("llama", PLAIN, {"rope_scaling": LINEAR, "rope_theta": 5e5}, {**LINEAR, "rope_theta": 5e5}),
     ("llama", PLAIN, {"rope_scaling": None}, {"rope_type": "default", "rope_theta": 10_000.0}),
     ("olmo2", PLAIN, {"rope_theta": 500_000}, {"rope_type": "default", "rope_theta": 500_000}),
-    ("stablelm", {**PLAIN, "num_key_value_heads": 2}, {"partial_rotary_factor": 0.5}, {"partial_rotary_factor": 0.5}),
-    ("gpt_neox", PLAIN, {"rotary_pct": 0.5, "rotary_emb_base": 500}, {"partial_rotary_factor": 0.5, "rope_theta": 500}),
+    (
+        "stablelm",
+        {**PLAIN, "num_key_value_heads": 2},
+        {"partial_rotary_factor": 0.5},
+        {"partial_rotary_factor": 0.5},
+    ),
+    (
+        "gpt_neox",
+        PLAIN,
+        {"rotary_pct": 0.5, "rotary_emb_base": 500},
+        {"partial_rotary_factor": 0.5, "rope_theta": 500},
+    ),
 ]
 
 
@@ -149,7 +172,9 @@ def test_keys_of_published_configurations_are_taken_as_transformers_takes_them(f
     [angles] = [one for name, one in model.named_buffers() if name.endswith("rotary_emb.inv_freq")]
     share = rotation.get("partial_rotary_factor", 1)
     pairs = torch.arange(0, WIDTH / 4 * share, 2) / (WIDTH / 4 * share)
-    assert torch.allclose(angles, model.config.rope_parameters["rope_theta"] ** -pairs / rotation.get("factor", 1))
+    assert torch.allclose(
+        angles, model.config.rope_parameters["rope_theta"] ** -pairs / rotation.get("factor", 1)
+    )
 
 
 def test_the_width_of_heads_is_taken_where_transformers_reads_it_without_listing_it():
@@ -159,7 +184,12 @@ def test_the_width_of_heads_is_taken_where_transformers_reads_it_without_listing
 
 
 WITHOUT_EFFECT = [
-    ("llama", PLAIN, {"partial_rotary_factor": 0.5}, "unknown key of llama 'partial_rotary_factor' in model.config"),
+    (
+        "llama",
+        PLAIN,
+        {"partial_rotary_factor": 0.5},
+        "unknown key of llama 'partial_rotary_factor' in model.config",
+    ),
     ("llama", PLAIN, {"rotary_emb_base": 500}, "unknown key of llama 'rotary_emb_base' in model.config"),
     ("gpt_neox", PLAIN, {"rope_theta": 500}, "Did you mean 'rope_parameters'?"),
     ("mamba", FAMILIES["mamba"], {"head_dim": 16}, "unknown key of mamba 'head_dim' in model.config"),

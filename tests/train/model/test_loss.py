@@ -124,7 +124,9 @@ def test_large_logits_of_half_precision_inputs_have_the_loss_of_float32_logits()
 def test_no_logits_are_kept():
     hidden, weight, targets = example(2000)
     kept = []
-    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: kept.append(tensor.numel()) or tensor, lambda t: t):
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda tensor: kept.append(tensor.numel()) or tensor, lambda t: t
+    ):
         output_loss(hidden.requires_grad_(), weight.requires_grad_(), targets)
     assert sum(kept) == hidden.numel() + weight.numel()
 
@@ -141,7 +143,9 @@ def test_a_float32_weight_under_bfloat16_hidden_states_is_cast_once_and_has_a_fl
 
 def test_chunks_are_sized_for_the_device():
     assert loss._chunk_positions(torch.device("cpu"), 8000) == 512
-    on_cuda = {vocabulary: loss._chunk_positions(torch.device("cuda"), vocabulary) for vocabulary in (8000, 50_000)}
+    on_cuda = {
+        vocabulary: loss._chunk_positions(torch.device("cuda"), vocabulary) for vocabulary in (8000, 50_000)
+    }
     assert on_cuda[8000] >= 256 * 64, "a whole batch"
     assert all(4 * vocabulary * positions <= 2**30 for vocabulary, positions in on_cuda.items())
 
@@ -162,7 +166,9 @@ def plain_instructions(monkeypatch):
 
 @needs_compiler
 @pytest.mark.parametrize(("positions", "compiled"), [(64, True), (64, False), (100, False), (300, False)])
-def test_the_fused_loss_of_an_accelerator_is_that_of_a_processor(monkeypatch, plain_instructions, positions, compiled):
+def test_the_fused_loss_of_an_accelerator_is_that_of_a_processor(
+    monkeypatch, plain_instructions, positions, compiled
+):
     monkeypatch.setattr(loss, "_FUSED_BYTES", 4 * 320 * positions)  # 300 tokens are filled up to 320
     if not compiled:
         monkeypatch.setattr(loss, "_fused_kernel", lambda: loss._loss_and_error)

@@ -60,7 +60,9 @@ def batches():
     generator = torch.Generator().manual_seed(3)
     targets = torch.randint(0, VOCABULARY // 4, (STEPS, 4, LENGTH), generator=generator)
     chosen = torch.rand(targets.shape, generator=generator) < 0.3
-    return torch.stack([targets.masked_fill(chosen, VOCABULARY - 1), targets.masked_fill(~chosen, NOT_PREDICTED)], 2)
+    return torch.stack(
+        [targets.masked_fill(chosen, VOCABULARY - 1), targets.masked_fill(~chosen, NOT_PREDICTED)], 2
+    )
 
 
 def masked_loss(model, batch):

@@ -86,19 +86,27 @@ OTHER_LOGITS = {
 
 @pytest.mark.parametrize("fused", [False, True])
 @pytest.mark.parametrize("family", OTHER_LOGITS)
-def test_logits_with_a_bias_a_scale_or_a_cap_have_the_loss_and_gradients_of_the_library(monkeypatch, family, fused):
+def test_logits_with_a_bias_a_scale_or_a_cap_have_the_loss_and_gradients_of_the_library(
+    monkeypatch, family, fused
+):
     monkeypatch.setattr(loss_module, "_fused_kernel", lambda: loss_module._loss_and_error)
-    model = LibraryModel(family, json.dumps(OTHER_LOGITS[family])).build_model(VOCABULARY, LENGTH, 7, seed=0).train()
+    model = (
+        LibraryModel(family, json.dumps(OTHER_LOGITS[family])).build_model(VOCABULARY, LENGTH, 7, seed=0).train()
+    )
     with torch.no_grad():
         for parameter in model.get_output_embeddings().parameters():
             parameter.normal_(0, 0.3)
     ids, every = batches()[0], list(model.parameters())
-    ours = summed_loss(model, ids[:, :-1], ids[:, 1:], make_hidden_states("float32"), fused)[0] / ids[:, 1:].numel()
+    ours = (
+        summed_loss(model, ids[:, :-1], ids[:, 1:], make_hidden_states("float32"), fused)[0] / ids[:, 1:].numel()
+    )
     expected = causal_loss(model, ids)
     assert ours.item() == pytest.approx(expected.item(), rel=1e-6)
     for mine, theirs in zip(torch.autograd.grad(ours, every), torch.autograd.grad(expected, every), strict=True):
         assert (mine - theirs).norm() <= 1e-5 * theirs.norm()
-    assert abs(torch.nn.functional.cross_entropy(hidden_product(model, ids), ids[:, 1:].flatten()) - expected) > 1e-3
+    assert (
+        abs(torch.nn.functional.cross_entropy(hidden_product(model, ids), ids[:, 1:].flatten()) - expected) > 1e-3
+    )
 
 
 def hidden_product(model, ids):

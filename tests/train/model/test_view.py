@@ -105,7 +105,9 @@ def test_the_engine_trains_as_a_plain_loop(tmp_path, family, ways, steps):
         return int((split_batch(batch)[1] != NOT_PREDICTED).sum())
 
     def mean(model, batch):
-        return sum_over_documents(model, *split_batch(batch), SEPARATOR if "documents" in ways else None) / count(batch)
+        return sum_over_documents(model, *split_batch(batch), SEPARATOR if "documents" in ways else None) / count(
+            batch
+        )
 
     expected = plain_losses(plain, batches(family, ways, steps), mean)
     engine = TorchEngine(model, OPTIMIZER, 3, torch.device("cpu"))
@@ -117,7 +119,8 @@ def test_the_engine_trains_as_a_plain_loop(tmp_path, family, ways, steps):
 
 
 @pytest.mark.parametrize(
-    ("family", "ways"), [("gpt_neox", "documents"), ("lstm", "documents"), ("bert", "documents"), ("llama", "hybrid")]
+    ("family", "ways"),
+    [("gpt_neox", "documents"), ("lstm", "documents"), ("bert", "documents"), ("llama", "hybrid")],
 )
 def test_in_bfloat16_a_model_sees_the_same(family, ways):
     model = build(family, ways)

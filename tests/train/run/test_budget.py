@@ -105,7 +105,10 @@ def long_text(tmp_path):
     ("keys", "warning"),
     [
         (["tokens=4096"], ""),
-        (["tokens=8192"], "8,192 tokens need 1.95 times it, and data.max_epochs is 1. Lower tokens, or set it to 2"),
+        (
+            ["tokens=8192"],
+            "8,192 tokens need 1.95 times it, and data.max_epochs is 1. Lower tokens, or set it to 2",
+        ),
         (["tokens=8192", "data.max_epochs=2"], ""),
         (["tokens=8192", "tokenizer=bpe"], "8,192 tokens need at least 1.95 times it, and data.max_epochs is 1"),
         (["tokens=2000w", "data.words=whitespace"], ""),
@@ -162,7 +165,9 @@ def test_a_budget_of_few_steps_is_told_with_what_gives_more(settings_of, keys, w
 
 
 def test_the_warnings_of_a_grid_are_told_once_each(settings_of, long_text, capsys):
-    grid = [settings_of(long_text, f"tokens={tokens}", f"seed={seed}") for tokens in (512, 8192) for seed in (0, 1)]
+    grid = [
+        settings_of(long_text, f"tokens={tokens}", f"seed={seed}") for tokens in (512, 8192) for seed in (0, 1)
+    ]
     say_budget_warnings(grid)
     assert capsys.readouterr().err.count("warning: data=long has 3,600 characters; 8,192 tokens need") == 1
 
@@ -187,7 +192,9 @@ def test_words_that_are_less_than_a_batch_are_refused(budget_of):
 
 
 def test_a_corpus_without_a_counter_is_refused_with_what_works(settings_of, overrides):
-    expected = r"tokens=600w is a number of words, which nothing counts in data=small_corpus; add data\.words=jieba"
+    expected = (
+        r"tokens=600w is a number of words, which nothing counts in data=small_corpus; add data\.words=jieba"
+    )
     with pytest.raises(UserError, match=expected):
         settings_of("tokens=600w")
     with pytest.raises(UserError, match=expected):

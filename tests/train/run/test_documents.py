@@ -38,9 +38,13 @@ def test_held_out_documents_are_apart_too(settings_of):
     ids = torch.from_numpy(run.store.held_out.ids)
     windows = [ids[first : first + 17] for first in range(0, len(ids) - 1, 16)]
     with torch.no_grad():
-        total = sum(sum_over_documents(model, one[None, :-1], one[None, 1:], run.document_token) for one in windows)
+        total = sum(
+            sum_over_documents(model, one[None, :-1], one[None, 1:], run.document_token) for one in windows
+        )
     with (settings.folder / HELD_OUT).open(newline="") as file:
-        assert float([*csv.DictReader(file)][-1]["loss"]) == pytest.approx(float(total) / (len(ids) - 1), rel=1e-5)
+        assert float([*csv.DictReader(file)][-1]["loss"]) == pytest.approx(
+            float(total) / (len(ids) - 1), rel=1e-5
+        )
 
 
 def test_attention_is_part_of_the_identity(settings_of):

@@ -62,7 +62,9 @@ def test_the_rate_of_an_earlier_run_here_is_scaled_by_the_parameters(tmp_path, m
     monkeypatch.setattr(forecast, "processor", lambda: "x86 here")
     monkeypatch.setattr(forecast, "read_run_facts", lambda run: there[run.name])
     time = lines(tmp_path)[1]
-    assert "about 67 minutes of training without scoring; by the rate of near here (1,000 tokens a second);" in time
+    assert (
+        "about 67 minutes of training without scoring; by the rate of near here (1,000 tokens a second);" in time
+    )
     time = lines(tmp_path, "model=410m")[1]
     assert "by the rate of near here (1,000 tokens a second), of another size, so perhaps 3 times off;" in time
 
@@ -98,7 +100,11 @@ def test_a_branch_takes_the_time_of_its_own_steps(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("when", "text"),
-    [("each", "demo at each of 5 checkpoints"), ("end", "demo 5 checkpoints, at the end"), ("never", "nothing, as ")],
+    [
+        ("each", "demo at each of 5 checkpoints"),
+        ("end", "demo 5 checkpoints, at the end"),
+        ("never", "nothing, as "),
+    ],
 )
 def test_the_benchmarks_and_how_often_they_are_scored_are_named(tmp_path, when, text):
     scoring = lines(tmp_path, "eval.benchmarks=[demo]", f"eval.when={when}", "schedule.count=5")[2]

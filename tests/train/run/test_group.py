@@ -24,7 +24,9 @@ def benchmark_root(tmp_path):
     pairs = []
     for number in range(300):
         good = "".join(chance.choices(CHARACTERS, k=chance.randint(4, 12)))
-        pairs.append({"UID": "ab"[number % 2], "phenomenon": "p", "sentence_good": good, "sentence_bad": good[::-1]})
+        pairs.append(
+            {"UID": "ab"[number % 2], "phenomenon": "p", "sentence_good": good, "sentence_bad": good[::-1]}
+        )
     (folder / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
     return folder.parent
 

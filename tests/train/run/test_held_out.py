@@ -132,7 +132,9 @@ def test_a_line_is_not_measured_again_from_a_damaged_checkpoint(finished, settin
     (finished / HELD_OUT).unlink()
     weights = finished / "checkpoints/step00000001/model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-5] + bytes(5))
-    with pytest.raises(RunError, match=r"step00000001/model\.safetensors: its hash is not .* held_out\.csv needs"):
+    with pytest.raises(
+        RunError, match=r"step00000001/model\.safetensors: its hash is not .* held_out\.csv needs"
+    ):
         train_run(settings_of(SHARE, "resume.seconds=0"))
 
 

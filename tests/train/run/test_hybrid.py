@@ -38,7 +38,9 @@ def test_an_interrupted_run_ends_as_if_left_alone_and_its_held_out_loss_is_causa
     with torch.no_grad():
         for first in range(0, len(ids) - 1, 16):
             window = ids[first : first + 17]
-            total += torch.nn.functional.cross_entropy(model(window[None, :-1]).logits[0], window[1:], reduction="sum")
+            total += torch.nn.functional.cross_entropy(
+                model(window[None, :-1]).logits[0], window[1:], reduction="sum"
+            )
     assert float(rows[-1]["loss"]) == pytest.approx(float(total) / (len(ids) - 1), rel=1e-5)
 
 
@@ -73,7 +75,10 @@ def test_a_checkpoint_is_scored_as_a_causal_and_as_a_masked_model(settings_of, p
 
 @pytest.mark.parametrize(("share", "count"), [(0.5, 48), (0.3, 28)])
 def test_sequences_have_masks_in_turn_and_the_others_are_those_of_a_causal_run(settings_of, share, count):
-    hybrid, causal = prepare(settings_of(*HYBRID, f"objective.share={share}")), prepare(settings_of("data.holdout=0.1"))
+    hybrid, causal = (
+        prepare(settings_of(*HYBRID, f"objective.share={share}")),
+        prepare(settings_of("data.holdout=0.1")),
+    )
     batches, windows = (
         np.concatenate([one.batches.of_step(step) for step in range(1, 13)]) for one in (hybrid, causal)
     )
@@ -84,7 +89,9 @@ def test_sequences_have_masks_in_turn_and_the_others_are_those_of_a_causal_run(s
     assert (batches[with_masks, 1, :-1][predicted] == windows[with_masks, 1:-1][predicted]).all()
     halves = [hybrid.batches.of_step(3, lambda every, part=part: every[part]) for part in (slice(4), slice(4, 8))]
     assert (np.concatenate(halves) == hybrid.batches.of_step(3)).all()
-    layer = 6 * hybrid.plan.vocabulary * 64 * 1536  # of the output, a multiply-add twice backward and once forward
+    layer = (
+        6 * hybrid.plan.vocabulary * 64 * 1536
+    )  # of the output, a multiply-add twice backward and once forward
     whole = causal.plan.settings.model.design.count_flops(hybrid.plan.vocabulary, 16, 1536)
     assert hybrid.plan.flops_exact(1536) == pytest.approx(whole - 0.85 * share * layer, rel=1e-6)
 

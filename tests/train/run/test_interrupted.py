@@ -100,7 +100,9 @@ def test_a_signal_while_scoring_ends_the_scoring_and_loses_no_step(alone, settin
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGUSR1, 75), (signal.SIGINT, 130)])
 def test_a_signal_while_preparing_ends_at_once(settings_of, monkeypatch, capfd, number, code):
-    monkeypatch.setattr("ucurve.training.run.prepare.build_token_store", lambda *_, **__: os.kill(os.getpid(), number))
+    monkeypatch.setattr(
+        "ucurve.training.run.prepare.build_token_store", lambda *_, **__: os.kill(os.getpid(), number)
+    )
     settings = settings_of()
     with pytest.raises(Interrupted) as raised:
         train_run(settings)
@@ -208,7 +210,10 @@ def cut(settings_of, monkeypatch):
     settings = settings_of("resume.seconds=0")
     with signal_in_step(monkeypatch, signal.SIGTERM, 6), pytest.raises(Interrupted):
         train_run(settings)
-    assert sorted(path.name for path in (settings.folder / "resume").iterdir()) == ["step00000005", "step00000006"]
+    assert sorted(path.name for path in (settings.folder / "resume").iterdir()) == [
+        "step00000005",
+        "step00000006",
+    ]
     return settings
 
 
@@ -251,7 +256,9 @@ def test_without_a_whole_state_a_run_begins_anew_and_says_so(alone, cut, capsys)
     assert outcome(run) == alone
 
 
-def test_a_run_that_was_killed_before_a_state_was_saved_says_that_it_begins_again(settings_of, monkeypatch, capsys):
+def test_a_run_that_was_killed_before_a_state_was_saved_says_that_it_begins_again(
+    settings_of, monkeypatch, capsys
+):
     settings = settings_of()
     with signal_in_step(monkeypatch, signal.SIGTERM, 6), pytest.raises(Interrupted):
         train_run(settings)
@@ -330,10 +337,14 @@ def test_several_processes_are_refused_where_they_cannot_share(settings_of, monk
     launcher = {"RANK": "0", "WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}
     for name, value in launcher.items():
         monkeypatch.setenv(name, value)
-    with pytest.raises(UserError, match=r"batch\.sequences=8 cannot be shared by 3 processes; take a multiple of 3"):
+    with pytest.raises(
+        UserError, match=r"batch\.sequences=8 cannot be shared by 3 processes; take a multiple of 3"
+    ):
         train_run(settings_of())
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    with pytest.raises(UserError, match=r"engine\.zero_stage=1: the package deepspeed is not installed; .* on Linux"):
+    with pytest.raises(
+        UserError, match=r"engine\.zero_stage=1: the package deepspeed is not installed; .* on Linux"
+    ):
         train_run(settings_of("engine.zero_stage=1"))
     with pytest.raises(UserError, match=r"engine=deepspeed: the package deepspeed is not installed"):
         train_run(settings_of("engine=deepspeed"))

@@ -15,7 +15,9 @@ from ucurve.training.run.run import train_run
 from ucurve.training.verify import run_faults
 
 MASKED = [*BERT, "objective=masked", "objective.last_rate=0.3"]
-SHORTER = "batch.shorter=[{length: 4, tokens: 256}, {length: 8, tokens: 400}]"  # 2 steps and 3 of 12, of 128 tokens
+SHORTER = (
+    "batch.shorter=[{length: 4, tokens: 256}, {length: 8, tokens: 400}]"  # 2 steps and 3 of 12, of 128 tokens
+)
 STAGES = {4: range(1, 3), 8: range(3, 6), 16: range(6, 13)}
 
 
@@ -86,7 +88,10 @@ def test_lengths_are_in_the_identity(settings_of):
             "{length: 8, tokens: 1K}, {length: 4, tokens: 1K}",
             r"shorter: got the lengths 8, 4; they must grow, and each",
         ),
-        ("{length: 6, tokens: 1K}", r"shorter: got the lengths 6; .* each must divide length=16, which comes last"),
+        (
+            "{length: 6, tokens: 1K}",
+            r"shorter: got the lengths 6; .* each must divide length=16, which comes last",
+        ),
         ("{length: 16, tokens: 1K}", r"shorter: got the lengths 16; "),
         ("{length: 8, tokens: 100}", r"shorter\.0\.tokens=100 is less than one step of 128 tokens"),
         ("{length: 8, tokens: many}", r"batch\.shorter\.0\.tokens: 'many' is not a count"),

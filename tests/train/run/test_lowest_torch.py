@@ -21,7 +21,9 @@ NEWER = {(torch.optim, "Muon"): (2, 9)}  # what the source uses, with the first 
 
 @pytest.fixture
 def lowest_torch(monkeypatch):
-    [floor] = [found[1] for one in PROJECT["project"]["dependencies"] if (found := re.match(r"torch>=([\d.]+)", one))]
+    [floor] = [
+        found[1] for one in PROJECT["project"]["dependencies"] if (found := re.match(r"torch>=([\d.]+)", one))
+    ]
     newer = [place for place, first in NEWER.items() if first > tuple(map(int, floor.split(".")))]
     assert newer
     for module, name in newer:

@@ -40,7 +40,9 @@ def test_pseudo_log_likelihoods_of_300_pairs_are_those_of_minicons(settings_of, 
     expected = [
         score
         for low in range(0, len(sentences.texts), 50)
-        for score in theirs.sequence_score(sentences.texts[low : low + 50], reduction=lambda one: one.sum(0).item())
+        for score in theirs.sequence_score(
+            sentences.texts[low : low + 50], reduction=lambda one: one.sum(0).item()
+        )
     ]
     assert len(sentences.texts) > 1.9 * PAIRS
     np.testing.assert_allclose(ours, expected, atol=1e-3)

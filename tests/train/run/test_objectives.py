@@ -60,9 +60,13 @@ def test_checkpoints_are_scored_by_pseudo_log_likelihood(settings_of, pairs, obj
     train_run(settings)
     folder = checkpoints(settings.folder)[-1]
     model, tokenizer = load_model(folder, "AutoModelForMaskedLM")[0].eval(), load_tokenizer(folder)
-    found = pd.read_parquet(next((settings.folder / "eval").glob(f"*/*/*{folder.name.removeprefix('step')}*.parquet")))
+    found = pd.read_parquet(
+        next((settings.folder / "eval").glob(f"*/*/*{folder.name.removeprefix('step')}*.parquet"))
+    )
     for one, row in zip("黄宇宙洪", found.itertuples(), strict=True):
-        assert row.lp_good == pytest.approx(pseudo_log_likelihood(model, tokenizer, f"天地玄{one}", back), abs=1e-4)
+        assert row.lp_good == pytest.approx(
+            pseudo_log_likelihood(model, tokenizer, f"天地玄{one}", back), abs=1e-4
+        )
     assert run_faults(settings.folder) == []
 
 
@@ -93,7 +97,9 @@ def test_a_pair_that_does_not_fit_is_refused(settings_of):
         match=r"'objective\.rate' goes with (objective=\w+ or )+objective=mntp; give that too",
     ):
         settings_of("objective.rate=0.3")
-    with pytest.raises(UserError, match=r"objective.last_rate: masks that change over the run depend on its budget"):
+    with pytest.raises(
+        UserError, match=r"objective.last_rate: masks that change over the run depend on its budget"
+    ):
         settings_of(*BERT, "objective=masked", "objective.last_rate=0.3", "rate=wsd", "optimizer.warmup=2")
 
 

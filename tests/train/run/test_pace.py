@@ -14,7 +14,9 @@ def clock(monkeypatch):
     return now
 
 
-def seconds_left_and_true(schedule, total: int, clock, score: float, first: float) -> dict[int, tuple[float, float]]:
+def seconds_left_and_true(
+    schedule, total: int, clock, score: float, first: float
+) -> dict[int, tuple[float, float]]:
     """Let a run go through its steps and checkpoints; what it says is left after each step, and what was."""
     pace, told, ends = Pace(total, len(schedule)), {}, {}
 

@@ -91,7 +91,8 @@ def test_parts_are_counted_in_sequences_of_each_length(choice):
 
 
 @pytest.mark.parametrize(
-    ("kind", "first", "second"), [("mixture", "weight: .7", "weight: .3"), ("stages", "tokens: 600", "max_epochs: 1")]
+    ("kind", "first", "second"),
+    [("mixture", "weight: .7", "weight: .3"), ("stages", "tokens: 600", "max_epochs: 1")],
 )
 def test_a_shorter_budget_is_a_prefix_and_a_killed_run_goes_on_to_the_same_bytes(
     choice, kind, first, second, monkeypatch
@@ -107,8 +108,12 @@ def test_a_shorter_budget_is_a_prefix_and_a_killed_run_goes_on_to_the_same_bytes
     again = choice(kind, first, "resume.seconds=0", second=second)
     train_cut_off(again, monkeypatch, 5)
     train_run(again)
-    assert weights == {folder.name: (folder / "model.safetensors").read_bytes() for folder in checkpoints(again.folder)}
-    assert manifests == {folder.name: (folder / "manifest.json").read_bytes() for folder in checkpoints(again.folder)}
+    assert weights == {
+        folder.name: (folder / "model.safetensors").read_bytes() for folder in checkpoints(again.folder)
+    }
+    assert manifests == {
+        folder.name: (folder / "manifest.json").read_bytes() for folder in checkpoints(again.folder)
+    }
 
 
 def test_stages_follow_each_other(choice):
@@ -143,7 +148,9 @@ def test_a_plan_names_the_parts(choice):
 
 def test_a_stage_that_the_budget_does_not_reach_is_told(choice, capsys):
     settings = choice("stages", "tokens: 2K", second="max_epochs: 1")
-    assert "part           en: 0 tokens (0 %); the budget ends before this part" in expect_run(settings).describe()
+    assert (
+        "part           en: 0 tokens (0 %); the budget ends before this part" in expect_run(settings).describe()
+    )
     train_run(settings)
     told = "warning: no token of the part en is trained on: a budget of 1,536 ends before it"
     assert told in capsys.readouterr().err

@@ -60,16 +60,25 @@ def test_a_device_without_bfloat16_does_not_go_on_with_it(settings_of, monkeypat
 
 def test_the_plan_names_the_precision(settings_of):
     assert (
-        "\nprecision      float32\n" in expect_run(settings_of("engine.precision=float32", "tokenizer=bpe")).describe()
+        "\nprecision      float32\n"
+        in expect_run(settings_of("engine.precision=float32", "tokenizer=bpe")).describe()
     )
     assert (
-        "\nprecision      products in bfloat16; weights," in expect_run(settings_of(HALF, "tokenizer=bpe")).describe()
+        "\nprecision      products in bfloat16; weights,"
+        in expect_run(settings_of(HALF, "tokenizer=bpe")).describe()
     )
 
 
 @pytest.mark.long
 def test_sixty_steps_of_the_demo_in_bfloat16_are_within_a_fiftieth_of_a_nat(tmp_path):
-    demo = ["train.py", "experiment=demo", "grid=[]", "eval.when=never", f"tokens={60 * 32 * 32}", "schedule.count=2"]
+    demo = [
+        "train.py",
+        "experiment=demo",
+        "grid=[]",
+        "eval.when=never",
+        f"tokens={60 * 32 * 32}",
+        "schedule.count=2",
+    ]
     paths = [f"paths.{name}={tmp_path / name}" for name in ("runs", "cache", "tokenizers")]
     losses = {}
     for engine, precision in [("torch", "float32"), ("torch", "bfloat16"), ("deepspeed", "bfloat16")]:

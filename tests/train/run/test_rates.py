@@ -21,7 +21,11 @@ def train(settings_of):
     """A function that trains some steps of 8 x 16 tokens with a checkpoint at each, and returns the run folder."""
 
     def run(steps, form, *more):
-        listed = ["schedule=list", "schedule.count=null", f"schedule.steps=[{','.join(map(str, range(steps + 1)))}]"]
+        listed = [
+            "schedule=list",
+            "schedule.count=null",
+            f"schedule.steps=[{','.join(map(str, range(steps + 1)))}]",
+        ]
         settings = settings_of(f"tokens={steps * 128}", *FORMS[form], "optimizer.warmup=2", *listed, *more)
         train_run(settings)
         assert run_faults(settings.folder) == []
@@ -73,7 +77,9 @@ def test_a_plan_says_when_the_rate_falls(settings_of):
 
     assert rate().endswith("at the end")
     assert rate("rate=wsd", "optimizer.warmup=2").endswith("0 at the end; rate=wsd falls after step 10")
-    assert rate("rate=wsd", "rate.form=linear", "optimizer.warmup=2").endswith("rate=wsd (linear) falls after step 10")
+    assert rate("rate=wsd", "rate.form=linear", "optimizer.warmup=2").endswith(
+        "rate=wsd (linear) falls after step 10"
+    )
     assert rate("rate=linear").endswith("at the end; rate=linear")
     assert rate("rate=wsd_s", "rate.at=[640]", "optimizer.warmup=2").endswith("rate=wsd_s falls after step 4, 11")
     assert rate("optimizer.scale.output=0.1").endswith("at the end; 0.1 times as high for output")

@@ -216,7 +216,9 @@ def test_a_disk_too_full_for_the_record_is_still_one_error(settings_of, monkeypa
         patch.setattr("ucurve.training.run_folder.checkpoint._save_model", full)
         write = records.write_run_facts
         patch.setattr(
-            records, "write_run_facts", lambda run, facts: (full if facts.status == "failed" else write)(run, facts)
+            records,
+            "write_run_facts",
+            lambda run, facts: (full if facts.status == "failed" else write)(run, facts),
         )
         with pytest.raises(RunError, match="No space left on device"):
             train_run(settings)
@@ -296,7 +298,10 @@ def test_two_writers_of_one_run_are_refused(settings_of):
     settings = settings_of()
     folder = Path(settings.paths.runs)
     (folder / ".locks").mkdir(parents=True)
-    with FileLock(folder / ".locks" / f"{settings.run_name}.lock"), pytest.raises(UserError, match="is being written"):
+    with (
+        FileLock(folder / ".locks" / f"{settings.run_name}.lock"),
+        pytest.raises(UserError, match="is being written"),
+    ):
         train_run(settings)
 
 
@@ -306,7 +311,10 @@ def test_a_second_writer_by_another_path_is_refused_at_once(settings_of, tmp_pat
     (tmp_path / "elsewhere" / run.name).mkdir(parents=True)
     run.parent.mkdir()
     run.symlink_to(tmp_path / "elsewhere" / run.name)
-    with only_writer(run), pytest.raises(BusyError, match=f"elsewhere/{run.name} is being written by another process"):
+    with (
+        only_writer(run),
+        pytest.raises(BusyError, match=f"elsewhere/{run.name} is being written by another process"),
+    ):
         train_run(settings_of(f"paths.runs={tmp_path / 'elsewhere'}"))
     assert not Path(settings.paths.tokenizers).exists()
     train_run(settings)

@@ -26,7 +26,9 @@ def parent(finished_run):
 
 def from_step(parent, step, settings_of, *more):
     start = parent / "checkpoints" / f"step{step:08d}"
-    return settings_of(f"start={start}", "name=next", f"tokenizer.path={parent}/tokenizer", "tokenizer=hub", *more)
+    return settings_of(
+        f"start={start}", "name=next", f"tokenizer.path={parent}/tokenizer", "tokenizer=hub", *more
+    )
 
 
 def test_a_run_that_starts_from_step_0_is_the_run_itself(parent, settings_of):
@@ -63,7 +65,9 @@ def test_the_place_of_the_start_is_no_part_of_the_identity(parent, settings_of, 
     shutil.copytree(parent, moved)
     one, other = (from_step(folder, 5, settings_of).identity() for folder in (parent, moved))
     assert one["started_from"] == other["started_from"]
-    assert config_sha256(pick_identity(plain(asdict(settings_of())))) == config_sha256(plain(settings_of().identity()))
+    assert config_sha256(pick_identity(plain(asdict(settings_of())))) == config_sha256(
+        plain(settings_of().identity())
+    )
 
 
 def test_the_name_of_the_folder_that_a_run_starts_from_may_change(parent, settings_of, tmp_path):
@@ -79,7 +83,9 @@ def test_mistakes_are_named(parent, settings_of):
         settings_of(f"start={place}")
     with pytest.raises(UserError, match=r"start=.*: no checkpoint of a run, which holds manifest\.json"):
         settings_of(f"start={parent}", "name=next")
-    with pytest.raises(UserError, match=r"made with another tokenizer than .* tokenizer\.path=.*/tokenizer takes that"):
+    with pytest.raises(
+        UserError, match=r"made with another tokenizer than .* tokenizer\.path=.*/tokenizer takes that"
+    ):
         train_run(settings_of(f"start={place}", "name=next", "tokenizer.coverage=0.5"))
     with pytest.raises(UserError, match=r"a model of another shape; give the model="):
         train_run(other := from_step(parent, 12, settings_of, "model=14m"))
@@ -97,8 +103,12 @@ def weights(run, *steps):
 def test_a_second_stage_that_starts_with_the_state_is_that_of_one_run(
     settings_of, values_of, overrides, tmp_path, corpus, optimizer
 ):
-    (tmp_path / "other.txt").write_text("\n".join(f"黄{one}宙{one}月日昃" for one in "天地玄黄宇宙洪荒日月盈昃" * 40))
-    both = f"data.parts=[{{path: {corpus}, name: one, tokens: 768}}, {{path: {tmp_path / 'other.txt'}, name: two}}]"
+    (tmp_path / "other.txt").write_text(
+        "\n".join(f"黄{one}宙{one}月日昃" for one in "天地玄黄宇宙洪荒日月盈昃" * 40)
+    )
+    both = (
+        f"data.parts=[{{path: {corpus}, name: one, tokens: 768}}, {{path: {tmp_path / 'other.txt'}, name: two}}]"
+    )
     keys = [f"optimizer={optimizer}", "rate=constant", "schedule=list", "schedule.count=null"]
     without_path = [one for one in overrides if not one.startswith(("data.path", "schedule.count"))]
     more = ["data=stages", both, *keys, "schedule.steps=[6,8,12]", "optimizer.warmup=2"]
@@ -117,7 +127,8 @@ def test_a_second_stage_that_starts_with_the_state_is_that_of_one_run(
     assert run_faults(second.folder) == []
     facts = read_run_facts(second.folder).start
     assert (
-        json.loads((first.folder / "resume/step00000006/state.json").read_text())["state_sha256"] == facts.state_sha256
+        json.loads((first.folder / "resume/step00000006/state.json").read_text())["state_sha256"]
+        == facts.state_sha256
     )
     assert {read_manifest(folder).start for folder in checkpoints(second.folder)} == {facts}
     assert load_settings(second.folder) == second

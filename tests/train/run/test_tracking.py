@@ -100,7 +100,12 @@ def tracked(tmp_path, settings_of, client):
     folder = tmp_path / "benchmarks" / "zhoblimp"
     folder.mkdir(parents=True)
     pairs = [
-        {"UID": uid, "phenomenon": uid.upper(), "sentence_good": LETTERS[:size], "sentence_bad": LETTERS[size::-1]}
+        {
+            "UID": uid,
+            "phenomenon": uid.upper(),
+            "sentence_good": LETTERS[:size],
+            "sentence_bad": LETTERS[size::-1],
+        }
         for uid in ("a", "b")
         for size in range(2, 8)
     ]

@@ -54,7 +54,16 @@ def test_the_manifest_says_what_the_contract_wants(checkpoint):
     manifest = read_manifest(checkpoint)
     assert manifest.weights_sha256 == sha256_file(checkpoint / "model.safetensors")
     assert manifest.tokenizer_sha256 == sha256_file(checkpoint / "tokenizer.json")
-    wanted = {"step", "tokens", "flops", "epoch", "weights_sha256", "tokenizer_sha256", "data_sha256", "config_sha256"}
+    wanted = {
+        "step",
+        "tokens",
+        "flops",
+        "epoch",
+        "weights_sha256",
+        "tokenizer_sha256",
+        "data_sha256",
+        "config_sha256",
+    }
     assert wanted <= set(json.loads((checkpoint / "manifest.json").read_text()))
     assert (manifest.step, manifest.tokens, manifest.epoch) == (3, 192, 0.5)
 

@@ -38,7 +38,13 @@ def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trained")
     write_inputs(folder)
     paths = [f"paths.{key}={folder / key}" for key in ("runs", "cache", "tokenizers")]
-    small = ["model=tiny", "tokens=1536", "tokenizer=char", f"data.path={folder / 'corpus'}", "engine.micro_batch=4"]
+    small = [
+        "model=tiny",
+        "tokens=1536",
+        "tokenizer=char",
+        f"data.path={folder / 'corpus'}",
+        "engine.micro_batch=4",
+    ]
     small += ["batch.sequences=8", "batch.length=16", "schedule.count=4", "resume.seconds=0"]
     settings = read_settings(compose("train", [*small, *paths]))
     train_run(settings)
@@ -97,9 +103,13 @@ def test_a_finished_run_with_a_changed_digit_is_not_taken_up(finished, settings,
 
 def test_a_damaged_tokenizer_is_copied_again_once_it_is_removed(finished, settings):
     flip_digit(finished / "tokenizer" / "statistics.json")
-    with pytest.raises(RunError, match=r"statistics\.json: its hash is not run\.json's; remove .*tokenizer and start"):
+    with pytest.raises(
+        RunError, match=r"statistics\.json: its hash is not run\.json's; remove .*tokenizer and start"
+    ):
         train_run(settings)
-    with pytest.raises(DamagedError, match=r"statistics\.json: its hash is not run\.json's; restore it from a copy"):
+    with pytest.raises(
+        DamagedError, match=r"statistics\.json: its hash is not run\.json's; restore it from a copy"
+    ):
         open_batches(finished)
     for path in (finished / "tokenizer").iterdir():
         path.unlink()
@@ -162,7 +172,11 @@ def test_going_on_refuses_changed_lines_and_leaves_them(tmp_path):
     save_state(tmp_path, 2, {}, {"metrics_sha256": log.sha256})
     log.append({"step": 3, "loss": 1.0})
     log.close()
-    assert MetricsLog(path, 2, metrics_sha256(tmp_path, 2)).sha256 == metrics_sha256(tmp_path, 2) == sha256_file(path)
+    assert (
+        MetricsLog(path, 2, metrics_sha256(tmp_path, 2)).sha256
+        == metrics_sha256(tmp_path, 2)
+        == sha256_file(path)
+    )
     flip_digit(path)
     damaged = path.read_bytes()
     message = rf"metrics\.jsonl: the lines up to step 2 are not those that were written; restore .*or remove {tmp_path}/resume"

@@ -30,7 +30,10 @@ def corpus(path):
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress])
 def test_a_long_text_is_estimated_from_its_beginning_however_it_is_packed(tmp_path, pack):
     end = {gzip.compress: ".gz", lzma.compress: ".xz"}.get(pack, "")
-    for name, lines in ("a.txt", LINES), ("b.jsonl", [json.dumps({"id": "x" * 90, "text": line}) for line in LINES]):
+    for name, lines in (
+        ("a.txt", LINES),
+        ("b.jsonl", [json.dumps({"id": "x" * 90, "text": line}) for line in LINES]),
+    ):
         path = tmp_path / f"{name}{end}"
         path.write_bytes(pack("\n".join(lines).encode()))
         found = survey_beginning(corpus(path))

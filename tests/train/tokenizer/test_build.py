@@ -227,7 +227,9 @@ class TestTraining:
         tokenizer = load_tokenizer(folder)
         assert ids_of(tokenizer, "宇宙") == [tokenizer.unk_token_id] * 2
         assert read_statistics(folder)["unknown"] == {"kinds": 2, "characters": 2, "share": 2 / 17}
-        assert "2 of 7 different characters are unknown (tokenizer.coverage), 11.8 % of" in capsys.readouterr().err
+        assert (
+            "2 of 7 different characters are unknown (tokenizer.coverage), 11.8 % of" in capsys.readouterr().err
+        )
 
     @pytest.mark.long
     def test_web_text_leaves_merges_and_a_coverage_that_does_not_fit_is_refused(self):
@@ -243,12 +245,16 @@ class TestTraining:
             train_word(found, 20_276, coverage=1)
 
     def test_word_size_that_knows_less_than_half_of_the_text(self):
-        with pytest.raises(UserError, match="vocab_size=8 is too small: its 6 commonest characters are only 30 % of"):
+        with pytest.raises(
+            UserError, match="vocab_size=8 is too small: its 6 commonest characters are only 30 % of"
+        ):
             train_word(survey(["天地玄黄宇宙洪荒日月盈昃辰宿列张寒来暑往"] * 2, 10**6), 8)
 
     def test_both_halves_of_a_corpus_contribute_merges(self):
         chance = random.Random(0)
-        halves = [["".join(chance.choices(two, k=20)) for _ in range(500)] for two in (["天地", "玄"], ["日月", "盈"])]
+        halves = [
+            ["".join(chance.choices(two, k=20)) for _ in range(500)] for two in (["天地", "玄"], ["日月", "盈"])
+        ]
         found = survey([*halves[0], *halves[1]], 4_000)
         assert sum(map(len, found.sample)) <= 4_000
         assert {"天地", "日月"} <= {*train_word(found, 30).get_vocab()}
@@ -305,7 +311,9 @@ class TestTraining:
 
 
 def save_sentence_piece(folder, **specials):
-    vocabulary = {"<s>": 0, "<unk>": 1, "▁": 2, "中": 3, "▁a": 4, "a": 5} | {f"<0x{n:02X}>": 6 + n for n in range(256)}
+    vocabulary = {"<s>": 0, "<unk>": 1, "▁": 2, "中": 3, "▁a": 4, "a": 5} | {
+        f"<0x{n:02X}>": 6 + n for n in range(256)
+    }
     tokenizer = Tokenizer(models.BPE(vocabulary, [("▁", "a")], byte_fallback=True))
     tokenizer.normalizer = normalizers.Replace(" ", "▁")
     tokenizer.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
@@ -317,7 +325,9 @@ def save_sentence_piece(folder, **specials):
 
 def unigram_lines():
     chance = random.Random(0)
-    words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyzé</>", k=chance.randint(2, 8))) for _ in range(300)]
+    words = [
+        "".join(chance.choices("abcdefghijklmnopqrstuvwxyzé</>", k=chance.randint(2, 8))) for _ in range(300)
+    ]
     return [" ".join(chance.choices(words, k=8)) for _ in range(300)]
 
 
@@ -361,7 +371,11 @@ class TestForeign:
         theirs = sentencepiece.SentencePieceProcessor(model_proto=content)
         lines += ["鑫森淼 é 🎈", "两个  空格 ", "<s>不是</s>记号", "2024年12月"]
         assert [ids_of(tokenizer, line) for line in lines] == theirs.encode(lines)
-        assert (tokenizer.unk_token_id, tokenizer.bos_token_id, end_of_document(tokenizer)) == (0, 1, theirs.eos_id())
+        assert (tokenizer.unk_token_id, tokenizer.bos_token_id, end_of_document(tokenizer)) == (
+            0,
+            1,
+            theirs.eos_id(),
+        )
 
     @pytest.mark.parametrize(
         "options",
@@ -411,7 +425,9 @@ class TestForeign:
         tokenizer = load_tokenizer(self.build(tmp_path, source, document_token="<s>"))
         assert end_of_document(tokenizer) == 0
         assert 0 not in ids_of(tokenizer, "<s>")
-        assert self.build(tmp_path, source, document_token="<s>") != self.build(tmp_path, source, document_token="a")
+        assert self.build(tmp_path, source, document_token="<s>") != self.build(
+            tmp_path, source, document_token="a"
+        )
 
     def test_text_is_never_read_as_a_special_token(self, tmp_path):
         folder = self.build(tmp_path, save_sentence_piece(tmp_path / "source", **BOS))
@@ -517,7 +533,9 @@ class TestExpectedVocabulary:
 
     @pytest.mark.parametrize("expected", [None, 60])
     def test_of_a_folder_that_is_here(self, tmp_path, expected):
-        wanted = tokenizer_settings("hub", name="mine", path=str(save_bert(tmp_path / "bert")), vocab_size=expected)
+        wanted = tokenizer_settings(
+            "hub", name="mine", path=str(save_bert(tmp_path / "bert")), vocab_size=expected
+        )
         found = self.expected(wanted, corpus_file(tmp_path), tmp_path / "out")
         assert found == (9, f"(of {tmp_path / 'bert'})")
         assert self.expected(wanted, corpus_settings(kind="text"), tmp_path / "out") == found
@@ -531,7 +549,9 @@ class TestExpectedVocabulary:
             self.expected(wanted, corpus_file(tmp_path), tmp_path / "out")
 
     def test_unknown_size(self, tmp_path):
-        with pytest.raises(UserError, match=r"tokenizer=mine is not built yet and tokenizer\.vocab_size is not set"):
+        with pytest.raises(
+            UserError, match=r"tokenizer=mine is not built yet and tokenizer\.vocab_size is not set"
+        ):
             wanted = tokenizer_settings("hub", name="mine", path="some/id")
             self.expected(wanted, corpus_settings(kind="text"), tmp_path)
 
@@ -542,7 +562,10 @@ class TestExpectedVocabulary:
         ({"kind": "hub"}, "path: no tokenizer given"),
         ({"kind": "char", "path": "x"}, "path is for tokenizer=hub only; this is tokenizer.kind=char"),
         ({"kind": "word", "vocab_size": None}, "vocab_size: no value given; tokenizer=word needs one"),
-        ({"kind": "bpe", "coverage": 0.9}, "coverage is for tokenizer=char and word only; this is tokenizer.kind=bpe"),
+        (
+            {"kind": "bpe", "coverage": 0.9},
+            "coverage is for tokenizer=char and word only; this is tokenizer.kind=bpe",
+        ),
         ({"kind": "char", "coverage": 0}, "coverage: got 0"),
         ({"kind": "chars"}, "kind: got 'chars'"),
         ({"kind": "bpe", "vocab_size": 0}, "vocab_size: got 0"),
@@ -554,7 +577,9 @@ def test_settings_that_are_not_allowed(values, message):
         tokenizer_settings(**values)
 
 
-@pytest.mark.skipif(not (SHARED / "benchmarks" / "zhoblimp").is_dir(), reason="needs ../shared/benchmarks/zhoblimp")
+@pytest.mark.skipif(
+    not (SHARED / "benchmarks" / "zhoblimp").is_dir(), reason="needs ../shared/benchmarks/zhoblimp"
+)
 def test_characters_split_the_published_pairs_as_published():
     files = sorted((SHARED / "benchmarks" / "zhoblimp").glob("*.jsonl"))
     lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]

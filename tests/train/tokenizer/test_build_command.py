@@ -29,7 +29,9 @@ def test_builds_one_tokenizer_alone(tmp_path, monkeypatch, run_command):
     assert folder.name.startswith("word-my_books-")
     tokenizer = load_tokenizer(folder)
     counts = read_statistics(folder)["tokens"]
-    assert result.stdout.split()[-3:] == [str(counts[name]) for name in ("all", "single_character", "multi_character")]
+    assert result.stdout.split()[-3:] == [
+        str(counts[name]) for name in ("all", "single_character", "multi_character")
+    ]
     assert (counts["all"], counts["single_character"]) == (len(tokenizer), 8)
     unigrams = np.load(folder / "unigram_counts.npy")
     assert unigrams.shape == (len(tokenizer),)

@@ -30,12 +30,16 @@ def test_a_mask_comes_after_all_other_tokens(tmp_path, kind):
     assert other(text, add_special_tokens=False).input_ids == one(text, add_special_tokens=False).input_ids
     inner = other("天地", add_special_tokens=False).input_ids
     assert other("天地").input_ids == [other.eos_token_id, *inner, other.eos_token_id]
-    assert other("<mask>", split_special_tokens=False, add_special_tokens=False).input_ids == [other.mask_token_id]
+    assert other("<mask>", split_special_tokens=False, add_special_tokens=False).input_ids == [
+        other.mask_token_id
+    ]
 
 
 def test_a_tokenizer_of_the_hub_keeps_the_mask_it_has(tmp_path):
     source = save_bert(tmp_path / "source")
-    plain, with_mask = (build(tmp_path, "hub", one, "中 a", name="mine", path=str(source)) for one in (False, True))
+    plain, with_mask = (
+        build(tmp_path, "hub", one, "中 a", name="mine", path=str(source)) for one in (False, True)
+    )
     assert tokenizer_files(plain) == tokenizer_files(with_mask)
     assert load_tokenizer(with_mask).mask_token_id == 4
 

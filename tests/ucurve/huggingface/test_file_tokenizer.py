@@ -55,7 +55,10 @@ def test_ids_are_those_of_the_file_for_every_class_and_pipeline(tmp_path, name, 
         ("wordpiece-cased", {"do_lower_case": True, "strip_accents": True, "tokenize_chinese_chars": True}),
         ("spaces-nfkc", {"legacy": False, "add_bos_token": True}),
         ("bytes", {"fast_tokenizer_files": ["tokenizer.4.0.0.json", "tokenizer.json"]}),
-        ("unigram", {"added_tokens_decoder": {"1": {"content": END, "lstrip": True, "rstrip": True, "special": True}}}),
+        (
+            "unigram",
+            {"added_tokens_decoder": {"1": {"content": END, "lstrip": True, "rstrip": True, "special": True}}},
+        ),
     ],
 )
 def test_settings_beside_the_file_do_not_change_its_ids(tmp_path, pipeline, settings):
@@ -76,7 +79,9 @@ def test_a_switch_that_changes_the_splitting_is_without_effect(tmp_path):
     assert_of_file(folder)
 
 
-@pytest.mark.parametrize("pipeline", ["bytes-lowercase", "bytes-cl100k", "llama-2", "unigram", "wordpiece-uncased"])
+@pytest.mark.parametrize(
+    "pipeline", ["bytes-lowercase", "bytes-cl100k", "llama-2", "unigram", "wordpiece-uncased"]
+)
 def test_what_training_saves_has_the_same_ids_for_everybody(tmp_path, pipeline):
     """A folder of a tokenizer alone has no config.json by which transformers would choose another class."""
     folder = write_folder(tmp_path / "folder", "GPT2TokenizerFast", pipeline)
@@ -110,7 +115,9 @@ def test_special_tokens_that_a_class_would_add_are_not_added(tmp_path):
 
 
 def test_special_tokens_that_the_file_lacks_follow_its_own(tmp_path):
-    folder = write_folder(tmp_path / "folder", "LlamaTokenizer", "bytes", bos_token="<bos>", chat_template="{{ 1 }}")
+    folder = write_folder(
+        tmp_path / "folder", "LlamaTokenizer", "bytes", bos_token="<bos>", chat_template="{{ 1 }}"
+    )
     size = Tokenizer.from_file(str(folder / "tokenizer.json")).get_vocab_size()
     tokenizer = load_tokenizer(folder)
     assert (tokenizer.bos_token_id, len(tokenizer)) == (size, size + 1)

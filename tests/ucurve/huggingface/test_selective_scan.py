@@ -67,7 +67,9 @@ def test_the_last_state_and_accelerators_with_fast_kernels_are_left_to_transform
     assert state.shape == (3, 5, 4)
     monkeypatch.setattr("ucurve.huggingface.selective_scan._HAS_KERNELS", True)
     called = []
-    selective_scan(lambda *_given, **others: called.append(others), *(value.to("meta") for value in given), **named)
+    selective_scan(
+        lambda *_given, **others: called.append(others), *(value.to("meta") for value in given), **named
+    )
     assert called[0].items() >= named.items()
 
 
@@ -115,5 +117,7 @@ def test_loaded_models_take_it_and_count_the_same_products(monkeypatch, tmp_path
     with_ours = design.count_flops(50, 8, 8)
     monkeypatch.setattr("ucurve.huggingface.selective_scan.take_quick_scan", lambda _model: None)
     monkeypatch.setattr(modeling_mamba, "mamba_selective_scan", library_scan())
-    design = LibraryModel("mamba", '{"state_size": 4, "hidden_size": 16, "num_hidden_layers": 2}')  # counted again
+    design = LibraryModel(
+        "mamba", '{"state_size": 4, "hidden_size": 16, "num_hidden_layers": 2}'
+    )  # counted again
     assert design.count_flops(50, 8, 8) == with_ours

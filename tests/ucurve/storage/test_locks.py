@@ -31,7 +31,9 @@ class Other:
 
     def __init__(self, file):
         command = [sys.executable, "-c", OTHER, str(file)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
+        )
 
     def ask(self, line):
         self._process.stdin.write(line + "\n")
@@ -148,7 +150,9 @@ def test_a_file_system_without_locks_is_named_with_what_to_mount(run, monkeypatc
     def refuse(*_):
         raise OSError(fault, os.strerror(fault))
 
-    mounts = "21 1 0:5 / / rw - ext4 /dev/a rw\n22 1 0:6 / {} rw,relatime shared:1 - lustre 10.0.0.1@tcp:/scratch rw\n"
+    mounts = (
+        "21 1 0:5 / / rw - ext4 /dev/a rw\n22 1 0:6 / {} rw,relatime shared:1 - lustre 10.0.0.1@tcp:/scratch rw\n"
+    )
     (run / "mounts").write_text(mounts.format(run.parent))
     monkeypatch.setattr(locks, "_MOUNTS", run / "mounts")
     monkeypatch.setattr(fcntl, "flock", refuse)

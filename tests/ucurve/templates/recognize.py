@@ -69,7 +69,9 @@ class _Reader:
         if isinstance(choice, Direct):
             candidates = [Filled((word,)) for word in choice.words]
         elif isinstance(choice, Pool):
-            candidates = [Filled((choice.words.vocabulary.surface(row),), choice, row) for row in choice.words.rows]
+            candidates = [
+                Filled((choice.words.vocabulary.surface(row),), choice, row) for row in choice.words.rows
+            ]
         elif depth == MAX_DEPTH:
             return
         else:
@@ -90,7 +92,9 @@ class _Reader:
         yield filled, end
 
 
-def _relations(filled: Sequence[Filled], slots: Sequence[Alternatives | Filled]) -> Iterator[tuple[int, Relation]]:
+def _relations(
+    filled: Sequence[Filled], slots: Sequence[Alternatives | Filled]
+) -> Iterator[tuple[int, Relation]]:
     """Yield the relations of the slots that were read here; a slot held from before has had its own checked."""
     for position, (slot, given) in enumerate(zip(filled, slots, strict=True)):
         if slot.pool and not isinstance(given, Filled):

@@ -50,7 +50,9 @@ def test_no_sentence_of_the_benchmark_stands_in_the_text(pairs, text):
     held_out = {row[member] for row in pairs for member in ("sentence_good", "sentence_bad")}
     assert not held_out.intersection(text)
     tails = {sentence[start:] for sentence in text for start in range(1, len(sentence))}
-    assert not held_out & tails  # a sentence ends in its only full stop, so it could stand in another only at the end
+    assert (
+        not held_out & tails
+    )  # a sentence ends in its only full stop, so it could stand in another only at the end
 
 
 def test_the_text_has_every_character_of_the_benchmark(pairs, text):
@@ -91,7 +93,9 @@ def test_single_words_do_not_tell_good_from_bad(pairs):
 
 def test_the_wrong_classifier_of_a_compound_suits_the_noun_beside_it_and_no_direction_is_preferred(pairs):
     """What short noun phrases teach favors the bad member in every pair, and the classifiers themselves favor none."""
-    vocabulary = [line.split("\t") for line in (GRAMMAR / "vocabulary.tsv").read_text(encoding="utf-8").splitlines()]
+    vocabulary = [
+        line.split("\t") for line in (GRAMMAR / "vocabulary.tsv").read_text(encoding="utf-8").splitlines()
+    ]
     classifiers = {word: classifier for word, tag, _, _, _, _, classifier, *_ in vocabulary if tag == "NN"}
     edits = Counter()
     for row in pairs:

@@ -86,7 +86,13 @@ def test_phrases_expand_with_positions_of_their_own(goods):
 def test_overrides_add_conditions_to_one_element(goods):
     phrases = {"Act": ((NOUN, VERB), (VERB,))}
     assert goods(["phrase:Act -1:<kind:x> 0:<pos:V>"], phrases={"Act": ((VERB,),)}) == {"run"}
-    assert goods(["phrase:Act -1:<kind:x>"], phrases=phrases) == {"run", "cat run", "dog run", "elk run", "ant run"}
+    assert goods(["phrase:Act -1:<kind:x>"], phrases=phrases) == {
+        "run",
+        "cat run",
+        "dog run",
+        "elk run",
+        "ant run",
+    }
 
 
 def test_words_may_repeat_through_phrases(goods):
@@ -129,7 +135,9 @@ def test_a_new_word_differs_from_a_kept_word(draws):
 
 
 def test_a_copy_follows_a_new_word(draws):
-    for good, bad in draws(["pos:N", "and", "mPos:0 mPro:expression"], ["pos:V", "and", "mPos:0 mPro:expression"]):
+    for good, bad in draws(
+        ["pos:N", "and", "mPos:0 mPro:expression"], ["pos:V", "and", "mPos:0 mPro:expression"]
+    ):
         assert good[0] == good[2]
         assert bad[0] == bad[2] != good[0]
 
@@ -219,7 +227,9 @@ def test_property_distinct_moved_slots_give_a_permutation(slots, seed):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(TEXTS, min_size=3, max_size=3), st.lists(TEXTS, min_size=3, max_size=3), st.sampled_from(["", " "]))
+@given(
+    st.lists(TEXTS, min_size=3, max_size=3), st.lists(TEXTS, min_size=3, max_size=3), st.sampled_from(["", " "])
+)
 def test_property_strict_templates_give_equal_lengths(good, bad, sep):
     for pair in generate(_paradigm(_VOCABULARY, good, bad, True, sep), 5, 0).pairs:
         assert len(pair.good.split()) == len(pair.bad.split()) if sep else len(pair.good) == len(pair.bad)
@@ -253,7 +263,9 @@ def test_a_bad_slot_keeps_the_lemma_of_the_good_word_and_changes_its_form(draws)
 
 
 def test_a_kept_slot_takes_further_conditions_and_alternatives(draws):
-    pairs = draws(["pos:N", "pos:V tense:present"], ["pos:N", "keep:lemma tense:past | keep:lemma/tense"], words=FORMS)
+    pairs = draws(
+        ["pos:N", "pos:V tense:present"], ["pos:N", "keep:lemma tense:past | keep:lemma/tense"], words=FORMS
+    )
     assert {(one[1], other[1]) for one, other in pairs} == {
         ("sings", "sang"), ("sing", "sang"), ("sings", "sing"), ("sing", "sings"), ("runs", "run"), ("run", "runs")
     }  # fmt: skip

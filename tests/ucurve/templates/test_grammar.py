@@ -10,20 +10,40 @@ NOUN = Word((("pos", ("N",)),))
 @pytest.mark.parametrize(
     ("good", "bad", "message"),
     [
-        (["poss:N", "."], None, r"unknown property 'poss' in t.json: good_rule\[0\]; allowed: .*Did you mean 'pos'"),
+        (
+            ["poss:N", "."],
+            None,
+            r"unknown property 'poss' in t.json: good_rule\[0\]; allowed: .*Did you mean 'pos'",
+        ),
         (["-1:N", "."], None, r"unknown property '-1' in t.json: good_rule\[0\]"),
         (["pos:N", "."], ["pos:N", "sice:big"], r"unknown property 'sice' in t.json: bad_rule\[1\]"),
         (["size:smal", "."], None, r"good_rule\[0\]: no word of words.tsv has size:smal. Did you mean 'small'"),
         (["expression:zebra", "."], None, r"good_rule\[0\]: no word of words.tsv has expression:zebra"),
         (["pos:M mPos:1 mPro:clas", "pos:N"], None, r"unknown property 'clas' in t.json: good_rule\[0\]"),
         (["phrase:Noon", "."], None, r"unknown phrase 'Noon' in t.json: good_rule\[0\]; .*Did you mean 'Noun'"),
-        (["pos:M mPos:2 mPro:class", "."], None, r"good_rule\[0\]: there is no slot 2; slots are 0 to 1, -1 the last"),
+        (
+            ["pos:M mPos:2 mPro:class", "."],
+            None,
+            r"good_rule\[0\]: there is no slot 2; slots are 0 to 1, -1 the last",
+        ),
         (["pos:M mPos:-3 mPro:class", "."], None, r"good_rule\[0\]: there is no slot -3"),
         (["pos:M mPos:0 mPro:class", "."], None, r"good_rule\[0\]: a slot cannot be related to itself"),
-        (["pos:M mPos:1 mPro:class", "x"], None, r"good_rule\[0\]: slot 1 holds no vocabulary word to be related to"),
+        (
+            ["pos:M mPos:1 mPro:class", "x"],
+            None,
+            r"good_rule\[0\]: slot 1 holds no vocabulary word to be related to",
+        ),
         (["pos:M mPos:1 mPro:class", "phrase:Noun"], None, r"slot 1 holds no vocabulary word to be related to"),
-        (["phrase:Noun 1:<size:big>", "."], None, r"good_rule\[0\]: an expansion of phrase 'Noun' has no .* word at 1"),
-        (["phrase:Literal 0:<size:big>", "."], None, r"an expansion of phrase 'Literal' has no vocabulary word at 0"),
+        (
+            ["phrase:Noun 1:<size:big>", "."],
+            None,
+            r"good_rule\[0\]: an expansion of phrase 'Noun' has no .* word at 1",
+        ),
+        (
+            ["phrase:Literal 0:<size:big>", "."],
+            None,
+            r"an expansion of phrase 'Literal' has no vocabulary word at 0",
+        ),
         (["phrase:Noun 0:<size:huge>", "."], None, r"good_rule\[0\]\[0\]: no word of words.tsv has size:huge"),
     ],
 )

@@ -51,7 +51,9 @@ def made(paradigms):
 @pytest.fixture(scope="module")
 def published(shared):
     files = (shared / "benchmarks").glob("zhoblimp*/*.jsonl")
-    return {path.stem: [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] for path in files}
+    return {
+        path.stem: [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] for path in files
+    }
 
 
 def test_all_templates_parse_and_words_are_counted(paradigms):

@@ -26,7 +26,11 @@ from ucurve.templates.rules import Direct, Phrase, Relation, Word, parse_slot
         ("phrase:CD+M+NN ", (Phrase("CD+M+NN"),)),
         (
             "phrase:Person -1:<number:singular gender:male> 0:<pos:NR>",
-            (Phrase("Person", ((-1, (("gender", ("male",)), ("number", ("singular",)))), (0, (("pos", ("NR",)),)))),),
+            (
+                Phrase(
+                    "Person", ((-1, (("gender", ("male",)), ("number", ("singular",)))), (0, (("pos", ("NR",)),)))
+                ),
+            ),
         ),
     ],
 )

@@ -129,7 +129,10 @@ def test_phrases_are_lists_of_typed_elements(write):
             "phrase 'A', expansion 1, element 0: cannot read the rule '了'",
         ),
         ({"A": [[{"type": "Phrase", "rule": {}}]]}, "cannot read the rule {} of a Phrase element"),
-        ({"A": [[{"type": "Lexical", "rule": {"pos": []}}]]}, r"a condition's value is a text or a list.*found \[\]"),
+        (
+            {"A": [[{"type": "Lexical", "rule": {"pos": []}}]]},
+            r"a condition's value is a text or a list.*found \[\]",
+        ),
     ],
 )
 def test_a_broken_phrase_is_named(write, value, message):

@@ -19,7 +19,9 @@ def surfaces(words):
 
 
 def test_cells_list_values_and_lines_without_a_word_are_skipped(table):
-    vocabulary = read_vocabulary(table("expression\tpos\tclass\n书\tN\t本/部\n\tN\t本\n\t\t\n车\tN\n1/2\tCD\t本\n"))
+    vocabulary = read_vocabulary(
+        table("expression\tpos\tclass\n书\tN\t本/部\n\tN\t本\n\t\t\n车\tN\n1/2\tCD\t本\n")
+    )
     assert len(vocabulary) == 3
     assert surfaces(vocabulary.where((("class", ("部",)),))) == ["书"]
     assert surfaces(vocabulary.where((("class", ("本",)),))) == ["1/2", "书"]

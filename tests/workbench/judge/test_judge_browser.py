@@ -15,7 +15,9 @@ from ucurve.workbench.judge.room import judge_room
 from ucurve.workbench.login import Login
 from ucurve.workbench.server import make_app
 
-expect = pytest.importorskip("playwright.sync_api", reason="the browser's driver is not installed (extra dev)").expect
+expect = pytest.importorskip(
+    "playwright.sync_api", reason="the browser's driver is not installed (extra dev)"
+).expect
 PARADIGMS = ("A_not_A_order", "adverb_order")
 
 
@@ -83,7 +85,9 @@ def test_a_questionnaire_is_made_answered_and_judged(page, tmp_path):
     page.get_by_role("button", name="Answer it here").click()
     frame = page.frame_locator("iframe")
     answer(frame, 0)
-    assert page.frames[1].evaluate("self.origin") == "null"  # so it cannot make requests as the workbench's own page
+    assert (
+        page.frames[1].evaluate("self.origin") == "null"
+    )  # so it cannot make requests as the workbench's own page
     page.get_by_text("Kept: answers-").wait_for()
     page.get_by_label("right catch trials").fill("")
     page.get_by_role("button", name="Judge").click()

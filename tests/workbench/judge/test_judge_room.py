@@ -111,7 +111,9 @@ def test_a_questionnaire_is_in_its_folder_and_described(made):
 
 
 def test_settings_that_are_not_given_are_those_of_the_command(browser):
-    browser.do("POST", "questionnaires", benchmark="french/made/mine", name="usual", formats=["pcibex"], per_paradigm=1)
+    browser.do(
+        "POST", "questionnaires", benchmark="french/made/mine", name="usual", formats=["pcibex"], per_paradigm=1
+    )
     about = json.loads(browser.get("files/usual/questionnaire.json").text)
     assert (about["settings"]["training"], about["settings"]["min_seconds"]) == (10, 25)
 
@@ -187,7 +189,9 @@ def test_while_a_questionnaire_is_made_others_are_answered_and_a_second_is_refus
         try:
             assert begun.wait(60)
             message = "another questionnaire is being made; wait until that is done"
-            assert {browser.refused("POST", "questionnaires", name="second", **given) for _ in range(40)} == {message}
+            assert {browser.refused("POST", "questionnaires", name="second", **given) for _ in range(40)} == {
+                message
+            }
             assert browser.do("GET", "questionnaires") == []
         finally:
             go_on.set()
@@ -233,7 +237,9 @@ def test_the_page_runs_its_own_scripts_and_is_of_no_origin(made):
     (made.projects / "questionnaires" / "first" / "index.html").write_text("<p>page</p>", encoding="utf-8")
     reply = made.get("files/first/index.html")
     assert reply.headers["content-type"] == "text/html; charset=utf-8"
-    policy = dict(part.strip().partition(" ")[::2] for part in reply.headers["content-security-policy"].split(";"))
+    policy = dict(
+        part.strip().partition(" ")[::2] for part in reply.headers["content-security-policy"].split(";")
+    )
     assert policy["sandbox"] == "allow-scripts allow-downloads"
     assert policy["default-src"] == "'none'"
     assert policy["script-src"] == "'unsafe-inline'"

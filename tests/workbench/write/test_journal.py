@@ -69,7 +69,9 @@ def tear(path, rng, kind, acknowledged):
     junk = {
         1: rng.randbytes(rng.randrange(1, 40)).replace(b"\n", b"?"),
         2: b"\0" * rng.randrange(1, 5000),
-        3: rng.choice([b'{"add":"torn', b'{"und', b"{}", b"7", b'{"add":7}', b"[" * 5000, b'{"add":"\xff"}', b'"add"']),
+        3: rng.choice(
+            [b'{"add":"torn', b'{"und', b"{}", b"7", b'{"add":7}', b"[" * 5000, b'{"add":"\xff"}', b'"add"']
+        ),
     }[kind]
     with path.open("ab") as file:
         file.write(junk + rng.choice([b"", b"\n"]))

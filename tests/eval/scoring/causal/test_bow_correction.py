@@ -26,7 +26,11 @@ from ucurve.eval.scoring.causal.log_probabilities import token_log_probabilities
 from ucurve.eval.scoring.text.layout import make_layout
 from ucurve.eval.scoring.text.sentences import NotFiniteError, encode
 
-TEXTS = ["the dog sees the doghouse, and the dogs bark.", "a dog (or cat) barks: the cat sees it!", "så över öl。"] * 4
+TEXTS = [
+    "the dog sees the doghouse, and the dogs bark.",
+    "a dog (or cat) barks: the cat sees it!",
+    "så över öl。",
+] * 4
 END, A, B, C, D, STOP = range(6)  # a small vocabulary: a and b begin words, c and d go on with them, a full stop
 MARKS = WordMarks(np.isin(np.arange(6), [A, B]), np.arange(6) == STOP, (END,))
 
@@ -260,7 +264,9 @@ def test_regions_inside_words_are_refused(marked):
 def test_first_word_needs_a_start_token(marked):
     sentences = regions(marked, region("the dog sees it.", "the"))
     check_words(marked, sentences, 0)
-    with pytest.raises(UserError, match=r"first word of 'the dog sees it\.' has no probability without a start token"):
+    with pytest.raises(
+        UserError, match=r"first word of 'the dog sees it\.' has no probability without a start token"
+    ):
         check_words(marked, sentences, None)
 
 
@@ -296,7 +302,9 @@ def test_what_is_not_finite_is_an_error(make_model, byte_level):
 
 def test_each_word_of_a_sentence_is_corrected_as_a_region_of_its_own(marked, make_model):
     model = make_model(vocabulary=len(marked))
-    sentences = regions(marked, *((text, f"0:{len(text)}") for text in ("the dog sees it", "a cat barks", "dogs bark")))
+    sentences = regions(
+        marked, *((text, f"0:{len(text)}") for text in ("the dog sees it", "a cat barks", "dogs bark"))
+    )
     words = make_layout(sentences, marked).words
     found = word_corrections(model, marked, sentences, words, 0)
     for text, first in zip(sentences.texts, words.starts, strict=False):

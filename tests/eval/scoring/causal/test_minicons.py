@@ -66,7 +66,9 @@ def given_condition(function, pairs, sentences, **options):
         for low in range(0, len(pairs), 10):
             part = pairs.iloc[low : low + 10]
             targets = [text[len(given) + 1 :] for given, text in zip(part["condition"], part[side], strict=True)]
-            sums = function(list(part["condition"]), targets, reduction=lambda values: values.sum(0).item(), **options)
+            sums = function(
+                list(part["condition"]), targets, reduction=lambda values: values.sum(0).item(), **options
+            )
             scores[members[low : low + 10]] = sums
     return scores
 

@@ -47,7 +47,9 @@ def trees_of(shape, seed=0):
 shapes = st.lists(st.lists(st.integers(0, 5), max_size=40), min_size=1, max_size=4)
 MODELS = {
     "pythia": neox(),
-    "all rotated": neox(rope_parameters={"rope_type": "default", "rope_theta": 500.0, "partial_rotary_factor": 1.0}),
+    "all rotated": neox(
+        rope_parameters={"rope_type": "default", "rope_theta": 500.0, "partial_rotary_factor": 1.0}
+    ),
     "no bias": neox(attention_bias=False),
 }
 
@@ -96,7 +98,14 @@ def test_the_first_layer_may_be_computed_ahead_for_all_tokens(room, monkeypatch)
     [
         {"use_parallel_residual": False},
         {"hidden_act": "relu"},
-        {"rope_parameters": {"rope_type": "linear", "factor": 2.0, "rope_theta": 1e4, "partial_rotary_factor": 0.25}},
+        {
+            "rope_parameters": {
+                "rope_type": "linear",
+                "factor": 2.0,
+                "rope_theta": 1e4,
+                "partial_rotary_factor": 0.25,
+            }
+        },
     ],
 )
 def test_other_forms_are_left_to_the_library(options):

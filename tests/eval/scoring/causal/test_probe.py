@@ -131,7 +131,12 @@ def test_sizes_of_an_accelerator_give_the_same_decisions(kind, build, pairs, tok
 
 
 def test_a_window_is_seen_in_half_precision_too(build):
-    shape = {**GROUPED, "head_dim": 16, "sliding_window": 8, "layer_types": ["sliding_attention", "full_attention"]}
+    shape = {
+        **GROUPED,
+        "head_dim": 16,
+        "sliding_window": 8,
+        "layer_types": ["sliding_attention", "full_attention"],
+    }
     model = build("gemma2", **shape, final_logit_softcapping=None).bfloat16()
     with torch.inference_mode():
         layer = output_layer(model, torch.tensor([[0, 1, 2]]))
@@ -189,7 +194,9 @@ class SecondOfTwo:
         pass
 
 
-@pytest.mark.parametrize(("window", "other", "supported"), [(None, True, True), (4, True, False), (None, False, False)])
+@pytest.mark.parametrize(
+    ("window", "other", "supported"), [(None, True, True), (4, True, False), (None, False, False)]
+)
 def test_each_of_several_processes_tries_the_whole_model_and_all_agree(build, window, other, supported):
     model = build("mistral", **GROUPED, sliding_window=window)
     with torch.inference_mode(), sharing(SecondOfTwo(other)):

@@ -47,7 +47,9 @@ def test_every_sentence_is_a_path_of_its_block(lists, start, block):
         assert [*path(forest, forest.last[place]), int(forest.final[place])] == ids
     owner = np.searchsorted(forest.blocks, np.arange(len(forest.tokens)), side="right")
     np.testing.assert_array_equal(owner, owner[forest.parents])
-    np.testing.assert_array_equal(forest.depths, [len(path(forest, node)) - 1 for node in range(len(forest.tokens))])
+    np.testing.assert_array_equal(
+        forest.depths, [len(path(forest, node)) - 1 for node in range(len(forest.tokens))]
+    )
 
 
 @given(sentences_of_ids, starts, st.integers(1, 30))
@@ -63,7 +65,9 @@ def test_blocks_are_bounded_and_hold_no_context_twice(lists, start, block):
 @given(sentences_of_ids, starts)
 def test_one_block_holds_each_context_once(lists, start):
     forest = build_prefix_forest(made_of(lists), start, 10**6)
-    assert len(forest.tokens) == len({tuple(ids[:end]) for ids in read(lists, start) for end in range(1, len(ids))})
+    assert len(forest.tokens) == len(
+        {tuple(ids[:end]) for ids in read(lists, start) for end in range(1, len(ids))}
+    )
 
 
 @given(sentences_of_ids, starts, st.integers(1, 30))
@@ -72,7 +76,9 @@ def test_every_token_finds_its_own_step(lists, start, block):
     forest = build_prefix_forest(sentences, start, block)
     steps = [(*path(forest, node),) for node in range(len(forest.tokens))]
     steps += [(*path(forest, last), int(final)) for last, final in zip(forest.last, forest.final, strict=True)]
-    wanted = [tuple(ids[: end + 1]) for ids in read(lists, start) for end in range(int(start is not None), len(ids))]
+    wanted = [
+        tuple(ids[: end + 1]) for ids in read(lists, start) for end in range(int(start is not None), len(ids))
+    ]
     found = [steps[step] if step >= 0 else None for step in forest.steps]
     assert found == [None if len(ids) == 1 else ids for ids in wanted]
 

@@ -97,7 +97,10 @@ def test_the_two_ways_differ_on_words_of_several_pieces_only(masked_tokenizers, 
         encode(find_pair("ba de gi .", "ba ba"), tokenizer),
         encode(find_pair("bade gi", "gi badegi"), tokenizer),
     )
-    for sentences, differing in ((single, [False] * 6), (several, [True, False, False, False, True, True, False])):
+    for sentences, differing in (
+        (single, [False] * 6),
+        (several, [True, False, False, False, True, True, False]),
+    ):
         original = token_log_probabilities(model, sentences, frame, None, 10**4)
         within = token_log_probabilities(model, sentences, frame, number_words(tokenizer, sentences), 10**4)
         np.testing.assert_array_equal(np.abs(original - within) > 1e-4, differing)
@@ -158,7 +161,9 @@ def test_the_padding_token_in_the_text_is_in_view(masked_tokenizers, make_masked
     model = make_masked(tokenizer)
     sentences = encode(find_pair(f"bade gi {tokenizer.pad_token}", "ba ba"), tokenizer)
     scores = token_log_probabilities(model, sentences, read_frame(tokenizer), None, 10**4)
-    np.testing.assert_allclose(scores[: sentences.lengths[0]], plain(model, tokenizer, sentences.texts[0]), atol=1e-4)
+    np.testing.assert_allclose(
+        scores[: sentences.lengths[0]], plain(model, tokenizer, sentences.texts[0]), atol=1e-4
+    )
 
 
 def test_model_is_read_without_dropout_and_left_as_it_was(setting, some_pairs):
@@ -175,7 +180,9 @@ def test_equal_queries_are_made_once(masked_tokenizers, make_masked):
     tokenizer = masked_tokenizers["wordpiece"]
     model = make_masked(tokenizer)
     read = []
-    model.base_model.register_forward_hook(lambda _module, inputs, output: read.append(len(output.last_hidden_state)))
+    model.base_model.register_forward_hook(
+        lambda _module, inputs, output: read.append(len(output.last_hidden_state))
+    )
     sentences = encode(find_pair("ba de gi", "ba de ku"), tokenizer)
     scores = token_log_probabilities(model, sentences, read_frame(tokenizer), None, 10**4)
     assert read[-1] == 5  # ba de [MASK] stands for both
@@ -302,7 +309,9 @@ def test_frame_of_a_tokenizer_that_adds_nothing(make_tokenizer):
 
 def test_no_mask_token(tokenizer):
     tokenizer.name_or_path = "some/folder"
-    with pytest.raises(UserError, match=r"some/folder: the tokenizer has no mask token, which masked scoring needs"):
+    with pytest.raises(
+        UserError, match=r"some/folder: the tokenizer has no mask token, which masked scoring needs"
+    ):
         read_frame(tokenizer)
 
 

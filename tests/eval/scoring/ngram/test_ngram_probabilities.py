@@ -36,7 +36,8 @@ def all_scores(counted, sentences, excluded, add_k=1.0):
     inventory, counts = counted
     ngrams = inventory.sentences[sentences]
     return {
-        order: log_probabilities(counts, ngrams, sentences.tokens, order, excluded, add_k).tolist() for order in ORDERS
+        order: log_probabilities(counts, ngrams, sentences.tokens, order, excluded, add_k).tolist()
+        for order in ORDERS
     }
 
 

@@ -30,7 +30,9 @@ PIECES = ["<eos>", "<unk>", "<user>", "<reply>", *CHARACTERS, "ĠA", "ĠB"]
 
 @pytest.fixture(scope="module")
 def chat_tokenizer():
-    tokenizer = Tokenizer(models.WordLevel({piece: place for place, piece in enumerate(PIECES)}, unk_token="<unk>"))
+    tokenizer = Tokenizer(
+        models.WordLevel({piece: place for place, piece in enumerate(PIECES)}, unk_token="<unk>")
+    )
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
     tokenizer.decoder = decoders.Fuse()
     special = {"eos_token": "<eos>", "unk_token": "<unk>", "additional_special_tokens": ["<user>", "<reply>"]}
@@ -82,7 +84,9 @@ def says_right(chat):
 
 def ask(tokenizer, say, pairs, batch_tokens=2000, language="swe", seed=0):
     model = Speaker(tokenizer, say)
-    scores = ask_pairs(model, tokenizer, chat_prompts(tokenizer, pairs, questions_for(language), seed), batch_tokens)
+    scores = ask_pairs(
+        model, tokenizer, chat_prompts(tokenizer, pairs, questions_for(language), seed), batch_tokens
+    )
     return scores, prompt_table(scores), model
 
 
@@ -125,7 +129,9 @@ def test_chats_hold_both_sentences_once_and_the_question(chat_tokenizer):
     first_asked = {members(chat): chat for chat in model.asked if wording.grammaticality in chat}
     assert len(first_asked) == 30
     for (one, other), chat in first_asked.items():
-        assert chat == (f"<user>{wording.opening}\n\nA: {one}\nB: {other}\n\n{wording.grammaticality} {wording.letter}")
+        assert chat == (
+            f"<user>{wording.opening}\n\nA: {one}\nB: {other}\n\n{wording.grammaticality} {wording.letter}"
+        )
     for pair, good_first in zip(pairs.itertuples(), table["good_first"], strict=True):
         assert ((pair.good, pair.bad) if good_first else (pair.bad, pair.good)) in first_asked
     assert {members(chat) for chat in model.asked if wording.acceptability in chat} == set(first_asked)
@@ -183,8 +189,14 @@ def test_own_text(chat_tokenizer):
     [
         ({"grammaticality": "{a} {b}"}, "have no 'acceptability'; both questions"),
         ({"gramaticality": "{a} {b}"}, "unknown question 'gramaticality'.*Did you mean 'grammaticality'"),
-        ({"grammaticality": "{a} {a}", "acceptability": "{a} {b}"}, "must hold {a} and {b}, once each, not as in"),
-        ({"grammaticality": "A or B?", "acceptability": "{a} {b}"}, "text of 'grammaticality' must hold {a} and {b}"),
+        (
+            {"grammaticality": "{a} {a}", "acceptability": "{a} {b}"},
+            "must hold {a} and {b}, once each, not as in",
+        ),
+        (
+            {"grammaticality": "A or B?", "acceptability": "{a} {b}"},
+            "text of 'grammaticality' must hold {a} and {b}",
+        ),
     ],
 )
 def test_own_text_is_checked(own, message):
@@ -442,9 +454,7 @@ def test_a_chat_that_does_not_fit(chat_tokenizer, make_model):
     pairs = some_pairs(3).assign(good=lambda table: table["good"] + pd.Series(["", "x" * 50, ""]))
     prompts = chat_prompts(chat_tokenizer, pairs, questions_for("swe"), 0)
     longest = max(len(ids) for ids in prompts.ids)
-    message = (
-        f"paradigm p, pair 1, .*the question has {longest} tokens and an answer up to {ANSWER_TOKENS}, but .* holds"
-    )
+    message = f"paradigm p, pair 1, .*the question has {longest} tokens and an answer up to {ANSWER_TOKENS}, but .* holds"
     check_prompt_length(prompts, None)
     with pytest.raises(UserError, match=message):
         check_prompt_length(prompts, longest + ANSWER_TOKENS - 2)

@@ -48,7 +48,9 @@ def test_no_token_is_added_by_a_tokenizer_that_would(make_tokenizer):
     from tokenizers.processors import TemplateProcessing
 
     adding = make_tokenizer()
-    adding.backend_tokenizer.post_processor = TemplateProcessing(single="<eos> $A <eos>", special_tokens=[("<eos>", 0)])
+    adding.backend_tokenizer.post_processor = TemplateProcessing(
+        single="<eos> $A <eos>", special_tokens=[("<eos>", 0)]
+    )
     assert adding("一丁")["input_ids"] == [0, 2, 3, 0]
     assert encode(table(("一丁", "丁")), adding).ids(0).tolist() == [2, 3]
 

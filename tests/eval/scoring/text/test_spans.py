@@ -57,6 +57,8 @@ def test_a_region_that_is_none(region):
 
 @pytest.mark.parametrize(("part", "column"), [("target", "condition"), ("region", "region_good")])
 def test_a_column_that_is_not_there(part, column):
-    message = f"benchmark b: the pairs have no column {column!r}, which this way to score needs; the columns are bench"
+    message = (
+        f"benchmark b: the pairs have no column {column!r}, which this way to score needs; the columns are bench"
+    )
     with pytest.raises(UserError, match=message):
         spans(part)

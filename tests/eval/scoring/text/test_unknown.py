@@ -13,7 +13,9 @@ WORDS = ["Họ", "đang", "đọc", "sách", "ở", "nhà", "Mẹ", "nấu", "c�
 @pytest.fixture(scope="module")
 def characters():
     """A tokenizer of the composed characters of the words."""
-    vocabulary = {letter: place for place, letter in enumerate(["<unk>", "<eos>", " ", *sorted({*"".join(WORDS)})])}
+    vocabulary = {
+        letter: place for place, letter in enumerate(["<unk>", "<eos>", " ", *sorted({*"".join(WORDS)})])
+    }
     backend = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     backend.pre_tokenizer = pre_tokenizers.Split("", "isolated")
     return PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>", eos_token="<eos>")
@@ -23,7 +25,10 @@ def characters():
 def byte_level():
     """A tokenizer of bytes whose merges come from composed text."""
     backend = Tokenizer(models.BPE())
-    backend.pre_tokenizer, backend.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    backend.pre_tokenizer, backend.decoder = (
+        pre_tokenizers.ByteLevel(add_prefix_space=False),
+        decoders.ByteLevel(),
+    )
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(vocab_size=400, initial_alphabet=alphabet, special_tokens=["<eos>"])
     backend.train_from_iterator([" ".join(WORDS)] * 50, trainer)
@@ -58,4 +63,6 @@ def test_nothing_is_said_of_text_that_is_known(characters, byte_level):
 
 
 def test_letters_that_no_form_helps_are_counted(characters):
-    assert said(characters, "NFC", "Mẹ 做 cơm", "Mẹ cơm 做") == ["2 of 16 tokens (12.5%) are unknown to the tokenizer"]
+    assert said(characters, "NFC", "Mẹ 做 cơm", "Mẹ cơm 做") == [
+        "2 of 16 tokens (12.5%) are unknown to the tokenizer"
+    ]
