@@ -114,7 +114,9 @@ def again(monkeypatch, runs, docs):
     return ended.value.code
 
 
-def test_computed_again_every_number_is_the_same_but_those_that_were_changed(runs, docs, tmp_path, monkeypatch, capsys):
+def test_computed_again_every_number_is_the_same_but_those_that_were_changed(
+    runs, docs, tmp_path, monkeypatch, capsys
+):
     changed = shutil.copytree(docs, tmp_path / "docs")
     changes = {
         "last_decade": "change",
