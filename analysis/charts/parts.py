@@ -242,13 +242,6 @@ def _in_menu(lines: NameColumn) -> str:
     return f"{_ALONE} === null || datum.{lines.name} === {_ALONE}"
 
 
-def keep_picked(chart: alt.Chart, lines: NameColumn) -> alt.Chart:
-    """Return the chart without the lines that are not picked."""
-    if not lines.has_several:
-        return chart
-    return chart.transform_filter(alt.ParameterPredicate(param=_PICKED)).transform_filter(_in_menu(lines))
-
-
 def opacity_alone(lines: NameColumn) -> alt.OpacityValue:
     """Return the opacity of a mark of a small panel, where no legend picks lines."""
     return alt.OpacityValue(_PALE, condition={"test": _in_menu(lines), "value": 1})
@@ -294,7 +287,9 @@ def rings(
         description=alt.ExprRef(said),
         cursor="pointer" if clicked_by else alt.Undefined,
     ).encode(strokeOpacity=alt.StrokeOpacityValue(0, condition=shown), tooltip=list(tips))
-    return keep_picked(look, lines).add_params(*choices, over)
+    if lines.has_several:  # a line that is not picked has no rings, else its values would be shown all the same
+        look = look.transform_filter(alt.ParameterPredicate(param=_PICKED)).transform_filter(_in_menu(lines))
+    return look.add_params(*choices, over)
 
 
 def color(lines: NameColumn, *, has_legend: bool = True) -> alt.Color:

@@ -85,6 +85,7 @@ def mean_curve_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
 
 
 def _average_line(rows: pd.DataFrame) -> pd.DataFrame:
+    """Average the runs of one line and phenomenon at every count of tokens that one of them has."""
     grid = np.unique(rows.loc[rows["accuracy"].notna(), "tokens"].to_numpy(dtype=np.float64))
     values = np.array([interpolate_run(part, grid) for _, part in rows.groupby("run", sort=False)])
     mean, sd = values.mean(axis=0), values.std(axis=0, ddof=1)  # NaN where a run has none

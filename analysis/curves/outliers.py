@@ -36,7 +36,7 @@ _SHOWN = table_columns(
     "runs",
     "p_holm",
 )
-_NEAR = 1e-12
+_NEAR = 1e-12  # what rounding leaves of the spread of equal values
 
 
 @questions.section(questions.PAIRS, place=4)
@@ -76,6 +76,7 @@ def outlier_table(scores: pd.DataFrame, study: Study) -> pd.DataFrame:
     deviation of the other runs; ``p_holm`` is adjusted over the rows of a line. A curve whose other runs are all equal
     has no row.
     """
+    # The held-out loss is of the same text in all runs, that of training of each run's own batches.
     losses = loss_by_run(study.held_out if len(study.held_out) else study.metrics)
     return stack(
         (
@@ -100,6 +101,7 @@ def _describe_runs(rows: pd.DataFrame, losses: pd.DataFrame) -> pd.DataFrame:
 
 
 def _of_line(line: str, described: pd.DataFrame) -> pd.DataFrame:
+    """Test the farthest run of each row of ``_describe_runs``, in ``OUTLIER_COLUMNS``."""
     keys = described.index.to_frame().itertuples(index=False, name=None)
     table = pd.DataFrame(
         [
@@ -125,6 +127,7 @@ def farthest_run(values: pd.Series) -> dict[str, object] | None:
     # The variance of the difference has two parts: that of the run, and that of the mean of the n - 1 other runs.
     t = (numbers - means) / (spreads * np.sqrt(1 + 1 / (count - 1)))
     place = int(np.abs(t).argmax())
+    # Two-sided, and times the number of runs, of which it is the farthest; the others leave n - 2 degrees of freedom.
     p = min(1.0, 2 * count * float(student.sf(abs(t[place]), count - 2)))
     return {
         "run": values.index[place],

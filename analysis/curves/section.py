@@ -19,8 +19,14 @@ from ucurve.analysis.report.html import ReportSection
 def curve_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     """Draw accuracy against tokens; the section says so where only models from elsewhere were scored."""
     nothing = "No checkpoints of a training run were scored on it: no curves."
-    curves = _draw_curves(scored) or (nothing,)
-    yield ReportSection(f"Curves on {scored.heading}", (*_describe_unequal(scored), *curves))
+    parts = [*(_draw_curves(scored) or (nothing,))]
+    # Lines are of different numbers of pairs where those that are too long for a model were left out.
+    pairs = overall(scored.curve_rows()).astype({"line": str}).groupby("line")["n"].max().astype(int)
+    if pairs.nunique() > 1:
+        listed = ", ".join(f"{line} {n:,}" for line, n in pairs.items())
+        unequal = "These lines are not of the same pairs, and their accuracies do not compare as they stand"
+        parts.insert(0, f"{unequal}: {listed}.")
+    yield ReportSection(f"Curves on {scored.heading}", tuple(parts))
 
 
 @questions.section(questions.MODELS, place=1)
@@ -59,15 +65,6 @@ def _describe_cost(study: Study) -> Iterator[str]:
         span = f"{each[0]:.2g}" if len(each) == 1 else f"{each[0]:.2g} to {each[-1]:.2g}"
         total = f"{len(costs)} finished run{'s' if len(costs) > 1 else ''} took {sum(costs.values()):.2g} FLOPs"
         yield f"{total}, {span} each (6 times parameters times tokens)."
-
-
-def _describe_unequal(scored: BenchmarkScores) -> Iterator[str]:
-    """Say so where lines are of different numbers of pairs, as when those that are too long were left out."""
-    rows = overall(scored.curve_rows())
-    pairs = rows.astype({"line": str}).groupby("line")["n"].max().astype(int)
-    if pairs.nunique() > 1:
-        listed = ", ".join(f"{line} {n:,}" for line, n in pairs.items())
-        yield f"These lines are not of the same pairs, and their accuracies do not compare as they stand: {listed}."
 
 
 def _draw_curves(scored: BenchmarkScores) -> list[Drawing]:

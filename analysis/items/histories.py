@@ -48,7 +48,7 @@ def verdicts_of(right: Mask, ties: Mask) -> Verdicts:
 def find_events(verdicts: Verdicts) -> Events:
     """Find the events of pairs from uint8[steps, pairs] with at least one step."""
     right = verdicts == RIGHT
-    before = np.zeros_like(right)
+    before = np.zeros_like(right)  # nothing is known of a pair before the first checkpoint
     before[1:] = right[:-1]
     flipped = np.zeros_like(right)
     flipped[1:] = verdicts[1:] != verdicts[:-1]
@@ -81,9 +81,8 @@ class History:
     shared: Pairs  # all pairs of the benchmark, the same object for the runs that have the same
     items: Ids  # int64[items], the rows of shared.table that they are
     verdicts: Verdicts  # uint8[steps, items]: WRONG, TIE or RIGHT
-    margins: (
-        Floats  # float64[steps, items], linked value of the good sentence less the bad one's, positive for right
-    )
+    # float64[steps, items], linked value of the good sentence less the bad one's, positive for right
+    margins: Floats
 
     @property
     def pairs(self) -> pd.DataFrame:
@@ -120,6 +119,7 @@ def read_histories(scored: BenchmarkScores) -> list[History]:
         UserError: when a file is broken, or its scores are not of the pairs beside them.
         DamagedError: when a file is not what was written.
     """
+    # Runs with equal pairs share the table of the study, and so what is computed of it.
     study, tables = scored.study, dict[int, Pairs]()
     found = find_stored(study.runs, scored.curve_rows(), scored.benchmark, scored.linking)
     histories = []
@@ -149,6 +149,7 @@ def _sentences(history: History) -> pd.DataFrame:
 
 
 def _read_history(run: Run, stored: ScoreFiles, pairs: Pairs) -> History:
+    """Read verdicts and margins of one run from its score files, one after the other."""
     items = np.flatnonzero(pairs.counted).astype(np.int64)
     shape = len(stored.files), len(items)
     verdicts, margins = np.empty(shape, dtype=np.uint8), np.empty(shape)

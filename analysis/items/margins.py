@@ -97,6 +97,7 @@ def margin_table(histories: Iterable[History], beyond: float = BEYOND) -> pd.Dat
 
 
 def _margin_numbers(margins: Floats, beyond: float) -> dict[str, Floats]:
+    """Describe margins, float64[steps, items], by a number for each step."""
     mean, sd = margins.mean(axis=1), margins.std(axis=1)
     quantiles = np.quantile(margins, list(_QUANTILES.values()), axis=1)
     d_prime = np.divide(np.sqrt(2) * mean, sd, out=np.full_like(mean, np.nan), where=sd > 0)

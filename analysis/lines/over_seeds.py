@@ -71,8 +71,13 @@ def moderate(settings: Sequence[Sequence[float]], curves: Array | None = None) -
     variance[several] = [values.var(ddof=1) for values in known if len(values) > 1]
     freedom[several] = [len(values) - 1 for values in known if len(values) > 1]
     if several.sum() >= FEWEST_SETTINGS and np.nanmedian(variance) > 0:
-        of_curves = None if curves is None or several.sum() < _SETTINGS_FOR_CURVES else curves[several]
-        variance[several], freedom[several] = _moderated(variance[several], freedom[several], of_curves)
+        is_told = curves is not None and several.sum() >= _SETTINGS_FOR_CURVES
+        of_curves = curves[several] if is_told else np.empty((several.sum(), 0))
+        # Both before and after it is moderated no variance is near 0, whose logarithm would decide all others.
+        own = np.maximum(variance[several], _LEAST * np.median(variance[several]))
+        moderated, prior = moderate_variances(own, freedom[several], of_curves)
+        variance[several] = np.maximum(moderated, _LEAST * np.median(moderated))
+        freedom[several] += prior
     return [
         Seeds(values.mean() if len(values) else np.nan, one / max(len(values), 1), degrees, _are_equal(values))
         for values, one, degrees in zip(known, variance.tolist(), freedom.tolist(), strict=True)
@@ -168,16 +173,8 @@ def mean_over_seeds(values: Sequence[float]) -> Estimate:
     return contrast([seeds_alone(values)], [1.0])
 
 
-def _moderated(variance: Array, freedom: Array, curves: Array | None) -> tuple[Array, Array]:
-    """Return moderated variances, none of which is near 0, and their degrees of freedom."""
-    raised = np.maximum(variance, _LEAST * np.median(variance))
-    moderated, prior = moderate_variances(
-        raised, freedom, np.empty((len(raised), 0)) if curves is None else curves
-    )
-    return np.maximum(moderated, _LEAST * np.median(moderated)), freedom + prior
-
-
 def _are_equal(values: Array) -> bool:
+    # Means of equal accuracies differ by rounding.
     return bool(len(values) and np.ptp(values) <= 1e-9 * max(1.0, float(np.abs(values).max())))
 
 

@@ -107,6 +107,7 @@ def _counts(sides: _Sides) -> tuple[int, ...]:
 
 
 def _ratio(first: Seeds, second: Seeds) -> tuple[float, ...]:
+    # A ratio is a difference of logarithms, so its interval is one of these.
     tokens = 10**first.mean, 10**second.mean
     ratio = (10**value for value in contrast([first, second], DIFFERENCE))
     return *tokens, *ratio, p_of_contrast([first, second], DIFFERENCE)

@@ -74,11 +74,11 @@ def best_alpha(
     drawn = draw_sums(sums.sum(axis=1), apart @ apart.T, samples, seed).reshape(samples, len(alphas), -1)
     found, draws = (_best(_curves(each, masks.sum(axis=0)), alphas) for each in (credit @ masks, drawn))
     spread = spread_of(clusters, sums[: len(size)], size)
-    freedom = np.where(spread.enough, spread.freedom, np.nan)[
-        :, -1 - len(MEANS)
-    ]  # of the row over all pairs, by split
+    # of the row over all pairs, by split
+    freedom = np.where(spread.enough, spread.freedom, np.nan)[:, -1 - len(MEANS)]
     best = []
     for name, alpha in found.items():
+        # An interval is as wide as that of the split with the fewest clusters that the criterion uses.
         of_splits = freedom[:1] if name == "accuracy" else freedom[1:]
         (low,), (high,) = percentiles(draws[name][:, None], of_splits.min(keepdims=True))
         bounds = (float(low), float(high)) if np.isfinite(alpha) else (np.nan, np.nan)
@@ -108,6 +108,7 @@ def _curves(credited: Array, n: Array) -> dict[str, Array]:
 
 
 def _best(curves: dict[str, Array], alphas: Sequence[float]) -> dict[str, Array]:
+    """Return the best alpha by each criterion, the smallest of several, for each curve of float64[..., alphas]."""
     grid = np.asarray(alphas, dtype=np.float64)
     best = {}
     for name, sign in _SIGNS.items():

@@ -80,8 +80,11 @@ def linking_order(name: str) -> tuple[int, float, str]:
     function, *parameters = name.split(":")
     place = _LINKING_ORDER.index(function) if function in _LINKING_ORDER else len(_LINKING_ORDER)
     defaults = tuple(FAMILIES[function].defaults.values()) if function in FAMILIES else ()
-    first = next(iter((*parameters, *defaults)), 0.0)
-    return place, _parse_number(first), name
+    try:
+        first = float(str(next(iter((*parameters, *defaults)), 0.0)))
+    except ValueError:
+        first = math.inf  # a function of a user may have words as parameters
+    return place, first, name
 
 
 def order_by_linking(
@@ -91,13 +94,6 @@ def order_by_linking(
     placed = table.assign(of_line=pd.factorize(table[line])[0], place=table["linking"].map(linking_order))
     ordered = placed.sort_values([*before, "of_line", *after, "place"], ignore_index=True)
     return ordered.drop(columns=["of_line", "place"])
-
-
-def _parse_number(parameter: object) -> float:
-    try:
-        return float(str(parameter))
-    except ValueError:
-        return math.inf
 
 
 def _length_biases(cells: pd.DataFrame) -> np.ndarray:
@@ -123,6 +119,7 @@ def linking_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
 
 
 def _name_length_biased(table: pd.DataFrame) -> Iterator[str]:
+    """Say under which functions, of which lines, length alone decides."""
     splits = zip(table["good_longer"], table["bad_longer"], strict=True)
     winners = pd.Series([winner_by_length(*both) for both in splits], index=table.index, dtype=object)
     if winners.isna().all():

@@ -108,6 +108,7 @@ _PAIRS = table_columns(
 
 
 def _name_own_parameters(cells: pd.DataFrame) -> pd.DataFrame:
+    """Call a MORCELA that each tokenizer has once, with other parameters, by one name."""
     tuned = cells[cells["linking"].str.startswith(_TUNED)]
     condition = [name for name in _CONDITION if name != "linking"]
     of_tokenizer = tuned.groupby([*condition, "tokenizer"])["linking"].transform("nunique")
@@ -159,6 +160,7 @@ def tokenizer_table_sections(study: Study) -> Iterable[ReportSection]:
 
 
 def _read_token_counts(folder: Path, facts: RunFacts) -> dict[str, object]:
+    """Return the tokens by kind; the vocabulary alone where the tokenizer has no statistics."""
     path = folder / TOKENIZER / STATISTICS
     refuse_faults(own_faults(folder, facts, [f"{TOKENIZER}/{STATISTICS}"]), "restore it from a copy")
     if not path.is_file():

@@ -81,6 +81,7 @@ def certainty_correlations(table: pd.DataFrame) -> tuple[float, float]:
 
 
 def _box_statistics(suite: str, part: pd.DataFrame) -> dict[str, object]:
+    """Return the row of a category (``box_table``)."""
     values = part["delta_nll"].to_numpy(dtype=np.float64)
     box = boxplot_stats(values, whis=1.5)[0]
     beyond = (values < box["whislo"]) | (values > box["whishi"])

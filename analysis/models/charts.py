@@ -52,9 +52,8 @@ def draw_heat_map(tested: pd.DataFrame, level: str, name: str, title: str) -> Dr
                 text = f"{100 * cell['accuracy']:.1f}"
                 if intervals and not np.isnan(cell["ci_low"]):
                     text += f"\n{100 * cell['ci_low']:.1f}-{100 * cell['ci_high']:.1f}"
-                color = (
-                    "white" if abs(cell["accuracy"] - 0.5) > 0.33 else "black"
-                )  # on the dark ends of the scale
+                # The ends of the scale are dark.
+                color = "white" if abs(cell["accuracy"] - 0.5) > 0.33 else "black"
                 axes.text(
                     across[cell["model"]],
                     places[cell["suite"]],
@@ -168,7 +167,7 @@ def draw_lines(
     styles = NUMBERED(table[line].astype(str))
     at = {place: number for number, place in enumerate(places)}
     longest = max(map(len, places))
-    crowded = longest * len(places) * min(len(panels), 4) > 120
+    crowded = longest * len(places) * min(len(panels), 4) > 120  # letters in a row of panels
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:
         for model, style in styles.items():
@@ -194,6 +193,7 @@ def draw_lines(
 
 
 def _with_model_across(compared: pd.DataFrame, base: str) -> pd.DataFrame:
+    """Name the columns of two models after ``base`` and ``other``, and say which is significantly ``better``."""
     rows = with_model_first(compared, base)
     ahead = np.where(rows["first_better"] > rows["second_better"], "base", "other")
     named = {

@@ -21,7 +21,7 @@ OVER_EDITS = (  # for the notes of tables
     "Tests are over different edits, the words in which the two sentences of a pair differ; with fewer than "
     f"{FEWEST_CLUSTERS} of them there is no test."
 )
-_TIED = 1e-9
+_TIED = 1e-9  # what rounding leaves between equal accuracies
 _COMPARED = (
     "group", "first", "second", "n", "clusters", "accuracy_first", "accuracy_second", "first_better", "second_better",
 )  # fmt: skip
@@ -144,6 +144,7 @@ def _with_tests(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _compare_in_group(name: str, part: pd.DataFrame, clusters: Ids) -> pd.DataFrame:
+    """Count for every two models that were scored on all pairs of a group, a row each, without tests."""
     scored = part.loc[:, part.notna().all()]
     values = scored.to_numpy(dtype=np.float64)
     better, accuracy, models = better_counts(values), values.mean(axis=0), list(scored.columns)

@@ -47,6 +47,7 @@ def prompt_sections(study: Study) -> Iterator[ReportSection]:
 
 
 def _compare_prompts(plain: BenchmarkScores, asked: BenchmarkScores) -> Iterator[ReportSection]:
+    """Report how much more accurate either prompt is; nothing without models that were scored both ways."""
     function = next((name for name in _PERPLEXITY if (plain.rows["linking"] == name).any()), None)
     accuracies = {name: _macro_accuracy(asked, name) for name in PROMPTS}
     if function is None or all(values.empty for values in accuracies.values()):
@@ -69,6 +70,7 @@ def _compare_prompts(plain: BenchmarkScores, asked: BenchmarkScores) -> Iterator
 
 
 def _macro_accuracy(scored: BenchmarkScores, linking: str) -> pd.Series:
+    """Return the mean over paradigms of each model; empty without stored scores."""
     last = load_last_scores(scored, linking)
     if last is None:
         return pd.Series(dtype="float64")

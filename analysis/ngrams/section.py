@@ -120,6 +120,7 @@ def ngram_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
 
 
 def _dip_views(accounts: pd.DataFrame, scored: BenchmarkScores) -> list[TableView]:
+    """Show what each order accounts for of each dip; no table without dips."""
     if accounts.empty:
         return []
     shown = accounts.assign(

@@ -41,9 +41,8 @@ def clustered_errors(design: Array, residuals: Array, clusters: npt.NDArray[np.i
     ``design`` is float64[n, terms], of full rank, ``residuals`` float64[n] and ``clusters`` int64[n]; both results are
     float64[terms], NaN for a term that one cluster determines alone.
     """
-    basis, triangle = np.linalg.qr(
-        design
-    )  # a cluster's part of the projection is small in this basis: terms x terms
+    # A cluster's part of the projection is small in this basis: terms x terms.
+    basis, triangle = np.linalg.qr(design)
     terms = np.linalg.inv(triangle)
     lengths = np.sqrt((terms**2).sum(axis=1))
     count = design.shape[1]
@@ -192,7 +191,7 @@ def factor_sections(languages: LanguageScores) -> Iterator[ReportSection]:
     for model in shared:
         table = factor_table(model, last, given.languages, given.factors)
         terms = [column for column in table.columns if column not in NO_FACTORS]
-        if set(terms) <= set(OF_SCORES):
+        if set(terms) <= set(OF_SCORES):  # such factors alone would be a section about every benchmark
             return
         if (fit := factor_model(table, terms)) is not None:
             fitted[model] = fit
@@ -218,6 +217,7 @@ def factor_table(
 
 
 def _factor_section(name: str, file_name: str, fitted: dict[str, FactorModel]) -> ReportSection:
+    """Show the terms of all models, and draw those of the most accurate ones."""
     facts = ["n", "r_squared", "clustered_by", "clusters"]
     betas = pd.concat(
         [
@@ -259,6 +259,7 @@ def _factor_section(name: str, file_name: str, fitted: dict[str, FactorModel]) -
 
 
 def _draw_betas(table: pd.DataFrame, name: str, note: str) -> Drawing:
+    """Draw a row for each term, with the models beside each other in it."""
     terms, models = list(dict.fromkeys(table["term"])), list(dict.fromkeys(table["model"]))
     styles = NUMBERED(models)
     with drawing_style():
