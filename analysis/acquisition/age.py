@@ -189,14 +189,10 @@ def _compare_levels(late: pd.Series, times: pd.DataFrame, factors: pd.DataFrame)
             of_runs = weights @ inverse  # the weights of the runs' lateness in the difference of the levels
             error = float(np.sqrt(variance * (of_runs**2).sum())) if is_told else np.nan
             left, right = (int((times[own] == side).sum().sum()) for side in (-np.inf, np.inf))
-            ratio = _ratio(float(of_runs @ known), error, freedom)
-            yield factor, level, against, *ratio, int(own.sum()), times.shape[1], left, right
-
-
-def _ratio(difference: float, error: float, freedom: int) -> tuple[float, float, float, float]:
-    """Return the ratio of a difference of logarithms, its 95 % interval and p; NaN where the error is not known."""
-    if not error > 1e-9:  # decades, which rounding leaves of equal runs
-        return np.nan, np.nan, np.nan, np.nan
-    half = float(student.ppf((1 + CONFIDENCE) / 2, freedom)) * error
-    p = float(2 * student.sf(abs(difference) / error, freedom))
-    return 10**difference, 10 ** (difference - half), 10 ** (difference + half), p
+            ratio = low = high = p = np.nan
+            if error > 1e-9:  # decades, which rounding leaves of equal runs
+                difference = float(of_runs @ known)
+                half = float(student.ppf((1 + CONFIDENCE) / 2, freedom)) * error
+                ratio, low, high = (10**one for one in (difference, difference - half, difference + half))
+                p = float(2 * student.sf(abs(difference) / error, freedom))
+            yield factor, level, against, ratio, low, high, p, int(own.sum()), times.shape[1], left, right

@@ -277,7 +277,7 @@ def rings(
         choices.append(alt.selection_point(name=_CLICKED, fields=list(clicked_by), on="click", clear=False))
     shown = [{"param": choice.name, "empty": False, "value": 1} for choice in choices]
     over = alt.selection_point(name=_OVER, fields=[lines.name], on="pointerover", clear="pointerout")
-    look = base.mark_point(
+    look: alt.Chart = base.mark_point(
         clip=True,
         size=150,
         fill="transparent",

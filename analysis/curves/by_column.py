@@ -155,10 +155,6 @@ def value_rows(
     return table[table["n"] > 0]
 
 
-def _cut(value: str) -> str:
-    return value if len(value) <= _TITLE else value[: _TITLE - 1] + "…"
-
-
 def _draw_column(scored: BenchmarkScores, histories: Sequence[History], column: str) -> Iterator[str | Drawing]:
     """Draw the curves of the runs that were scored on the same pairs, and say which others are left out."""
     same, others = same_pairs(histories)
@@ -176,7 +172,8 @@ def _draw_column(scored: BenchmarkScores, histories: Sequence[History], column: 
     kept = sizes.nlargest(MOST_DRAWN).index
     drawn = [value for value in sizes.index if value in kept]
     rows = table[table["value"].isin(drawn)]
-    titles = {value: f"{_cut(value)} ({sizes[value]:,})" for value in drawn}
+    short = {value: value if len(value) <= _TITLE else f"{value[: _TITLE - 1]}…" for value in drawn}
+    titles = {value: f"{short[value]} ({sizes[value]:,})" for value in drawn}
     about = f"Accuracy against training tokens for each value of {column} (its pairs), {scored.title}."
     about += f" {band_note(table)}"
     if len(sizes) > len(drawn):

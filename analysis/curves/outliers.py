@@ -80,7 +80,7 @@ def outlier_table(scores: pd.DataFrame, study: Study) -> pd.DataFrame:
     losses = loss_by_run(study.held_out if len(study.held_out) else study.metrics)
     return stack(
         (
-            _of_line(str(line), _describe_runs(rows, losses[losses["line"] == line]))
+            _of_line(str(line), rows, losses[losses["line"] == line])
             for line, rows in scores[scores["step"] > 0].groupby("line", sort=False, observed=True)
             if rows["run"].nunique() >= FEWEST_RUNS
         ),
@@ -88,8 +88,8 @@ def outlier_table(scores: pd.DataFrame, study: Study) -> pd.DataFrame:
     )
 
 
-def _describe_runs(rows: pd.DataFrame, losses: pd.DataFrame) -> pd.DataFrame:
-    """Return a column for each run, and a row for each measure and phenomenon, from what all runs have."""
+def _of_line(line: str, rows: pd.DataFrame, losses: pd.DataFrame) -> pd.DataFrame:
+    """Test the farthest run of each curve of a line, at what all its runs have, in ``OUTLIER_COLUMNS``."""
     curves = rows.pivot_table(
         index=["phenomenon", "step"], columns="run", values="accuracy", observed=True
     ).dropna()
@@ -97,11 +97,7 @@ def _describe_runs(rows: pd.DataFrame, losses: pd.DataFrame) -> pd.DataFrame:
     bits = losses.pivot_table(index="bin", columns="run", values="bits_per_byte", observed=True)
     last = bits.reindex(columns=curves.columns).dropna().tail(1).rename(index=lambda _: "")
     parts = {AT_THE_END: phenomena.last(), OVER_TRAINING: phenomena.mean(), LOSS: last}
-    return pd.concat(parts, names=["measure", "phenomenon"])
-
-
-def _of_line(line: str, described: pd.DataFrame) -> pd.DataFrame:
-    """Test the farthest run of each row of ``_describe_runs``, in ``OUTLIER_COLUMNS``."""
+    described = pd.concat(parts, names=["measure", "phenomenon"])  # a column for each run
     keys = described.index.to_frame().itertuples(index=False, name=None)
     table = pd.DataFrame(
         [

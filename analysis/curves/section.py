@@ -47,14 +47,10 @@ def flops_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
 @questions.section(questions.COST, place=1)
 def loss_sections(study: Study) -> Iterator[ReportSection]:
     """Draw the loss; nothing where no run has metrics."""
-    losses = loss_table(study.metrics, study.held_out)
-    if not losses.empty:
-        drawing = draw_loss_curves(mark_unknown(losses, study.runs), "training_curves", study.look)
-        yield ReportSection("Training", (*_describe_cost(study), *describe_unknown(study.runs), drawing))
-
-
-def _describe_cost(study: Study) -> Iterator[str]:
-    """Say how many FLOPs finished runs took, by the usual estimate."""
+    losses, texts = loss_table(study.metrics, study.held_out), describe_unknown(study.runs)
+    if losses.empty:
+        return
+    # What finished runs took, by the usual estimate.
     costs = {
         run.label: 6.0 * run.parameters * run.facts.tokens_budget
         for run in study.runs
@@ -64,7 +60,9 @@ def _describe_cost(study: Study) -> Iterator[str]:
         each = sorted(set(costs.values()))
         span = f"{each[0]:.2g}" if len(each) == 1 else f"{each[0]:.2g} to {each[-1]:.2g}"
         total = f"{len(costs)} finished run{'s' if len(costs) > 1 else ''} took {sum(costs.values()):.2g} FLOPs"
-        yield f"{total}, {span} each (6 times parameters times tokens)."
+        texts.insert(0, f"{total}, {span} each (6 times parameters times tokens).")
+    drawing = draw_loss_curves(mark_unknown(losses, study.runs), "training_curves", study.look)
+    yield ReportSection("Training", (*texts, drawing))
 
 
 def _draw_curves(scored: BenchmarkScores) -> list[Drawing]:

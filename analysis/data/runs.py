@@ -115,7 +115,12 @@ def find_runs(patterns: Iterable[str]) -> list[Run]:
     """
     folders = {folder.resolve(): folder for pattern in patterns for folder in _match_runs(pattern)}
     ordered = sorted(folders.values(), key=lambda folder: (folder.name, str(folder)))
-    labels = _shortest_labels([folder.resolve() for folder in ordered])
+    # A label is the shortest end of its path that no other run has, as long for all.
+    paths = [folder.resolve() for folder in ordered]
+    for length in range(1, max(len(path.parts) for path in paths) + 1):
+        labels = ["/".join(path.parts[-length:]) for path in paths]
+        if len(set(labels)) == len(labels):
+            break
     runs = [_read_run(folder, label) for folder, label in zip(ordered, labels, strict=True)]
     # Runs are placed by their lines, which only a design knows.
     placed = sorted(_with_design(runs), key=_place)
@@ -182,15 +187,6 @@ def _nearest_folder(pattern: str) -> Path | None:
             return reached if reached != Path() and any(map(_is_run, near)) else None
         reached /= part
     return None if reached == Path() else reached
-
-
-def _shortest_labels(folders: Sequence[Path]) -> list[str]:
-    """Return of each path the shortest end of one length for all that no other path has."""
-    for length in range(1, max(len(folder.parts) for folder in folders) + 1):
-        labels = ["/".join(folder.parts[-length:]) for folder in folders]
-        if len(set(labels)) == len(labels):
-            break
-    return labels
 
 
 def _read_run(folder: Path, label: str) -> Run:

@@ -120,7 +120,7 @@ def draw_layout(layout: Layout, *, is_one: bool = True) -> LayeredChart:
     joined = (
         base if layout.dots is None else base.transform_filter(f"datum.{layout.dots[0]} !== '{layout.dots[1]}'")
     )
-    has_untrained = layout.has_untrained and x.scale == "tokens"
+    has_untrained = layout.has_untrained and layout.x.scale == "tokens"
     untrained = axes.untrained_place(TokenAxis(layout.ends)) if has_untrained else []
     # A click on a point is for the page, and panels share their axes, which a zoom into one would part.
     choices = parts.zoom_and_legend(line, by_line=not layout.is_clickable, zoom=is_one)

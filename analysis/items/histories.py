@@ -17,13 +17,12 @@ from ucurve.analysis.data.groups import Ids, Mask, Pairs
 from ucurve.analysis.data.pair_scores import ScoreFiles, find_stored
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores
-from ucurve.eval.linking import Linking
 from ucurve.eval.metrics.accuracy import decisions
-from ucurve.eval.metrics.clusters import Sets
 
 WRONG, TIE, RIGHT = 0, 1, 2
 VERDICT_NAMES = {WRONG: "wrong", TIE: "tied", RIGHT: "right"}
 NEVER = -1  # in place of a checkpoint, where there is no such event
+_SENTENCES = ["pair", "good", "bad"]
 
 Verdicts = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float64]
@@ -135,7 +134,9 @@ def same_pairs(histories: Iterable[History]) -> tuple[list[History], list[str]]:
     sets: list[list[History]] = []
     for one in histories:
         for found in sets:
-            if found[0].shared is one.shared or _sentences(found[0]).equals(_sentences(one)):
+            there, own = found[0].shared, one.shared
+            # The numbers alone may be those of another version of the benchmark.
+            if there is own or there.table[_SENTENCES].equals(own.table[_SENTENCES]):
                 found.append(one)
                 break
         else:
@@ -144,25 +145,17 @@ def same_pairs(histories: Iterable[History]) -> tuple[list[History], list[str]]:
     return most, [one.run.label for found in sets if found is not most for one in found]
 
 
-def _sentences(history: History) -> pd.DataFrame:
-    return history.shared.table[["pair", "good", "bad"]]
-
-
 def _read_history(run: Run, stored: ScoreFiles, pairs: Pairs) -> History:
     """Read verdicts and margins of one run from its score files, one after the other."""
     items = np.flatnonzero(pairs.counted).astype(np.int64)
-    shape = len(stored.files), len(items)
+    shape, linking, of_set = (len(stored.files), len(items)), stored.linking, pairs.sets.of
     verdicts, margins = np.empty(shape, dtype=np.uint8), np.empty(shape)
     for place in range(len(stored.files)):
         scores = stored.read(place, pairs.table)
-        verdicts[place] = verdicts_of(*pairs.sets.judge(*decisions(scores, stored.linking)))[items]
-        margins[place] = _margins(scores, stored.linking, pairs.sets)[items]
+        verdicts[place] = verdicts_of(*pairs.sets.judge(*decisions(scores, linking)))[items]
+        # By how much the good sentence leads its set, in the unit of the linking function.
+        difference = np.asarray(linking.values(scores, "good") - linking.values(scores, "bad"), dtype=np.float64)
+        least = np.full(int(of_set.max(initial=-1)) + 1, np.inf)
+        np.minimum.at(least, of_set, -difference if linking.lower_is_better else difference)
+        margins[place] = least[of_set[items]]
     return History(run, stored.checkpoints, pairs, items, verdicts, margins)
-
-
-def _margins(scores: pd.DataFrame, linking: Linking, sets: Sets) -> Floats:
-    """Return by how much the good sentence leads its set, in the unit of the linking function, float64[pairs]."""
-    difference = np.asarray(linking.values(scores, "good") - linking.values(scores, "bad"), dtype=np.float64)
-    least = np.full(int(sets.of.max(initial=-1)) + 1, np.inf)
-    np.minimum.at(least, sets.of, -difference if linking.lower_is_better else difference)
-    return np.asarray(least[sets.of])

@@ -80,8 +80,15 @@ class LineRuns:
 
 def lines_of(histories: Iterable[History]) -> list[LineRuns]:
     """Put together the runs of a line that were scored on the same pairs, where two or more share a checkpoint."""
-    lines = [_line(line, same_pairs(found)[0]) for line, found in _by_line(histories).items()]
-    return [line for line in lines if len(line.runs) > 1 and len(line.checkpoints)]
+    lines = []
+    for line, found in _by_line(histories).items():
+        own = same_pairs(found)[0]
+        steps = set.intersection(*(set(one.checkpoints["step"].tolist()) for one in own))
+        places = own[0].checkpoints
+        shared = places.loc[places["step"].isin(steps), ["step", "tokens"]].reset_index(drop=True)
+        if len(own) > 1 and len(shared):
+            lines.append(LineRuns(line, own, shared))
+    return lines
 
 
 def describe_left_out(histories: Iterable[History]) -> str:
@@ -119,14 +126,6 @@ def kappa(first: Mask, second: Mask) -> tuple[Floats, Floats]:
 
 def _by_line(histories: Iterable[History]) -> dict[str, list[History]]:
     return gather((history.run.line, history) for history in histories)
-
-
-def _line(line: str, histories: Sequence[History]) -> LineRuns:
-    """Put runs together at the checkpoints that all of them have."""
-    steps = set.intersection(*(set(one.checkpoints["step"].tolist()) for one in histories))
-    places = histories[0].checkpoints
-    checkpoints = places.loc[places["step"].isin(steps), ["step", "tokens"]].reset_index(drop=True)
-    return LineRuns(line, histories, checkpoints)
 
 
 def _compare(line: LineRuns, phenomenon: str, items: Ids) -> Iterator[pd.DataFrame]:

@@ -64,14 +64,7 @@ def differences_along(curves: pd.DataFrame, runs: Sequence[Run]) -> tuple[pd.Dat
     standard errors with its band and place, and ``p`` of no difference anywhere, Holm's over the rows of all pairs and
     of phenomena (``p_holm``). Levels without two runs of some line have no row.
     """
-    every = list(_differences(curves, runs))
-    table = pd.DataFrame([row for row, _ in every], columns=list(COLUMNS[:-1]))
-    adjusted = table.groupby(table["phenomenon"] == "all")["p"].transform(lambda p: holm(p.to_numpy()))
-    return stack([along for _, along in every], CURVE_COLUMNS), table.assign(p_holm=adjusted)
-
-
-def _differences(curves: pd.DataFrame, runs: Sequence[Run]) -> Iterator[tuple[tuple[object, ...], pd.DataFrame]]:
-    """Yield the rows of both tables of ``differences_along`` for every two levels and phenomenon."""
+    rows, differences = [], []
     by_phenomenon = curves_of_lines(curves, {run.label: run.line for run in runs})
     for factor in runs[0].design.varying if runs else ():
         for (level, other), pairs in level_pairs(runs, factor).items():
@@ -81,7 +74,11 @@ def _differences(curves: pd.DataFrame, runs: Sequence[Run]) -> Iterator[tuple[tu
                     named = {"factor": factor, "level": level, "other": other, "phenomenon": phenomenon}
                     tokens, band, p = found
                     along = pd.DataFrame({**named, "tokens": tokens, **band})
-                    yield (*named.values(), len(known), *tell_along(along), p), along
+                    differences.append(along)
+                    rows.append((*named.values(), len(known), *tell_along(along), p))
+    table = pd.DataFrame(rows, columns=list(COLUMNS[:-1]))
+    adjusted = table.groupby(table["phenomenon"] == "all")["p"].transform(lambda p: holm(p.to_numpy()))
+    return stack(differences, CURVE_COLUMNS), table.assign(p_holm=adjusted)
 
 
 def curves_of_lines(curves: pd.DataFrame, line_of: Mapping[str, str]) -> dict[str, dict[str, _Curves]]:

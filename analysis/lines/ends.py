@@ -1,7 +1,7 @@
 """The lines of a grid at the end of their training, and what one factor changes there."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -56,10 +56,6 @@ class LineEnds:
 
     table: pd.DataFrame  # see ``line_ends``
     seeds: Mapping[tuple[str, str], Seeds]  # by benchmark and line
-
-    def on(self, benchmark: str) -> "LineEnds":
-        """Keep the lines on one benchmark."""
-        return LineEnds(self.table[self.table["benchmark"] == benchmark], self.seeds)
 
 
 def line_ends(study: Study) -> LineEnds:
@@ -176,7 +172,7 @@ def lines_view(ends: pd.DataFrame, design: Design) -> TableView:
 def describe_ends(study: Study, ends: LineEnds) -> Iterator[str]:
     """Say of each benchmark which line ends highest, which lines do not, and what each factor changes."""
     for benchmark in dict.fromkeys(ends.table["benchmark"]):
-        own = ends.on(benchmark)
+        own = replace(ends, table=ends.table[ends.table["benchmark"] == benchmark])
         if len(own.table) > 1:
             yield _describe_highest(benchmark, own.table)
             along = next(read_along(scored)[1] for scored in study.benchmarks() if scored.benchmark == benchmark)

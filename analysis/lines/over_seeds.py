@@ -71,8 +71,9 @@ def moderate(settings: Sequence[Sequence[float]], curves: Array | None = None) -
     variance[several] = [values.var(ddof=1) for values in known if len(values) > 1]
     freedom[several] = [len(values) - 1 for values in known if len(values) > 1]
     if several.sum() >= FEWEST_SETTINGS and np.nanmedian(variance) > 0:
-        is_told = curves is not None and several.sum() >= _SETTINGS_FOR_CURVES
-        of_curves = curves[several] if is_told else np.empty((several.sum(), 0))
+        of_curves = np.empty((several.sum(), 0))
+        if curves is not None and several.sum() >= _SETTINGS_FOR_CURVES:
+            of_curves = curves[several]
         # Both before and after it is moderated no variance is near 0, whose logarithm would decide all others.
         own = np.maximum(variance[several], _LEAST * np.median(variance[several]))
         moderated, prior = moderate_variances(own, freedom[several], of_curves)

@@ -114,23 +114,18 @@ def linking_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
         "length bias, 0 is best. Where it is small, chance differences make it larger on average: see the signed "
         "differences with their intervals in eval/statistics.csv of each run."
     )
-    view = TableView(note, _LINKING, table, files, "delta_acc")
-    yield ReportSection(f"Linking functions and length on {scored.heading}", (*_name_length_biased(table), view))
-
-
-def _name_length_biased(table: pd.DataFrame) -> Iterator[str]:
-    """Say under which functions, of which lines, length alone decides."""
+    content: list[str | TableView] = [TableView(note, _LINKING, table, files, "delta_acc")]
     splits = zip(table["good_longer"], table["bad_longer"], strict=True)
-    winners = pd.Series([winner_by_length(*both) for both in splits], index=table.index, dtype=object)
-    if winners.isna().all():
-        return
-    found = table[winners.notna()]
-    lines = [
-        f"{line} by {', '.join(dict.fromkeys(rows['linking']))}"
-        for line, rows in found.groupby("line", sort=False)
-    ]
-    yield (
-        f"Length alone decides where lengths differ, and not grammar: {'; '.join(lines)}. There nearly every pair of "
-        "one unequal split is right and nearly every pair of the other wrong. A model that has learned nothing does "
-        "that under lp, pen_lp and slln_lp: the shorter sentence wins, and Δacc is about 50."
-    )
+    by_length = table[[winner_by_length(*both) is not None for both in splits]]
+    if len(by_length):
+        lines = [
+            f"{line} by {', '.join(dict.fromkeys(rows['linking']))}"
+            for line, rows in by_length.groupby("line", sort=False)
+        ]
+        said = (
+            f"Length alone decides where lengths differ, and not grammar: {'; '.join(lines)}. There nearly every pair "
+            "of one unequal split is right and nearly every pair of the other wrong. A model that has learned nothing "
+            "does that under lp, pen_lp and slln_lp: the shorter sentence wins, and Δacc is about 50."
+        )
+        content.insert(0, said)
+    yield ReportSection(f"Linking functions and length on {scored.heading}", tuple(content))

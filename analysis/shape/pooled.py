@@ -39,9 +39,8 @@ class Groups:
     names: tuple[str, ...]
     runs: Ids  # int64[G], how many runs
     means: Array  # float64[G, T], over pairs and runs
-    deviations: (
-        Array  # float64[G, T, C], of the clusters of pairs; products are covariances of the means over pairs
-    )
+    # float64[G, T, C], of the clusters of pairs; products are covariances of the means over pairs
+    deviations: Array
     run_cov: Array  # float64[T, T], of one run around the mean of its group; zeros without freedom
     rest_cov: Array  # float64[T, T], the part of it that is peculiar to a cluster of pairs in one run
     freedom: int  # degrees of freedom of run_cov: runs less groups
@@ -166,7 +165,7 @@ def at_mean_mix(places: Array, mix: Array) -> Array:
     differences = _to_neighbors(places)
     apart = differences @ mix
     square = float(apart @ apart)
-    if square < _ROUNDING:
+    if square < _ROUNDING:  # the mix follows from the axis, so its effect cannot be told from the curve
         return np.eye(len(places))
     return np.asarray(np.eye(len(places)) - np.outer(mix - mix.mean(), apart @ differences / square))
 
@@ -225,7 +224,7 @@ def size_contrast(groups: Groups, function: Array, seed: int = 0) -> SizeContras
     # Satterthwaite (1946), as in estimate_level: the mean square of the seeds holds the rest.
     doubt = (runs_of_groups * run) ** 2 / groups.freedom + spread_of_items**2 / item_freedom
     freedom = max(LEAST_FREEDOM, (spread_of_items + runs_of_groups * between) ** 2 / doubt)
-    covariance += np.diag(between / groups.runs)
+    covariance += np.diag(between / groups.runs)  # the seeds of one group are others than those of the next
     random = np.random.default_rng(seed)
     drawn = random.standard_normal((DRAWS, count)) @ np.linalg.cholesky(covariance).T
     # All variances are estimated from the same few runs, so each draw has one divisor, as a t value has.
