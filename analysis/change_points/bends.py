@@ -84,9 +84,14 @@ def find_changes(curve: Curve, seed: int = 0, draws: int = TEST_DRAWS) -> Change
     # The quantiles of the draws may leave the estimate out, so the interval is widened to hold it.
     first, last = np.minimum(low, chosen.places), np.maximum(high, chosen.places)
     # The true change may lie between two checkpoints, so the interval reaches half way to the next ones.
-    ends = _halfway(axis, first, -1), _halfway(axis, last, 1)
     return Changes(
-        p, curve.tokens[chosen.places], *ends, chosen.slopes, chosen.values[chosen.places], count == most
+        p=p,
+        tokens=curve.tokens[chosen.places],
+        low=_halfway(axis, first, -1),
+        high=_halfway(axis, last, 1),
+        slopes=chosen.slopes,
+        levels=chosen.values[chosen.places],
+        may_be_more=count == most,
     )
 
 

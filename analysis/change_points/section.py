@@ -156,11 +156,20 @@ def loss_curve(tokens: Array, losses: Array) -> Curve:
     noise, freedom = noise_covariance(tokens, losses)
     mean = losses.mean(axis=0)
     own = (noise + np.eye(steps) * _LEAST_VARIANCE) / seeds
-    nothing = np.zeros_like(own)
-    if seeds == 1:  # which says nothing about other seeds
-        return Curve(tokens, mean, 1, 0, own, nothing, nothing, freedom)
-    apart = losses - mean
-    return Curve(tokens, mean, seeds, 0, own, apart.T @ apart / (seeds * (seeds - 1)), own, freedom)
+    seed_cov = rest_cov = np.zeros_like(own)  # one run says nothing about other seeds
+    if seeds > 1:
+        apart = losses - mean
+        seed_cov, rest_cov = apart.T @ apart / (seeds * (seeds - 1)), own
+    return Curve(
+        tokens=tokens,
+        mean=mean,
+        seeds=seeds,
+        items=0,  # a loss is not over pairs
+        item_cov=own,
+        seed_cov=seed_cov,
+        rest_cov=rest_cov,
+        item_freedom=freedom,
+    )
 
 
 @questions.section(questions.SHAPES, place=5, page="docs/change-points.md")

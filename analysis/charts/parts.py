@@ -186,13 +186,11 @@ def in_panels(chart: LayeredChart, panels: NameColumn, title: str) -> PanelChart
     one = chart.copy(deep=False)
     one.data, one.config, one.autosize = alt.Undefined, alt.Undefined, alt.Undefined
     one.width, one.height = panel_size(panels)
-    facet = alt.Facet(field=panels.name, type="nominal", sort=list(panels.values), title=title)
-    across = _FEW_ACROSS if panel_size(panels) == _LARGE_PANEL else _ACROSS
     return PanelChart(
         data=alt.NamedData(CURVES),
         spec=one,
-        facet=facet,
-        columns=across,
+        facet=alt.Facet(field=panels.name, type="nominal", sort=list(panels.values), title=title),
+        columns=_FEW_ACROSS if panel_size(panels) == _LARGE_PANEL else _ACROSS,
         spacing={"row": 14, "column": 14},
         config=_CONFIG,
     )

@@ -123,13 +123,12 @@ def farthest_run(values: pd.Series) -> dict[str, object] | None:
     # The variance of the difference has two parts: that of the run, and that of the mean of the n - 1 other runs.
     t = (numbers - means) / (spreads * np.sqrt(1 + 1 / (count - 1)))
     place = int(np.abs(t).argmax())
-    # Two-sided, and times the number of runs, of which it is the farthest; the others leave n - 2 degrees of freedom.
-    p = min(1.0, 2 * count * float(student.sf(abs(t[place]), count - 2)))
     return {
         "run": values.index[place],
         "value": numbers[place],
         "others": means[place],
         "others_sd": spreads[place],
         "t": t[place],
-        "p": p,
+        # Two-sided, times the number of runs, as it is the farthest of them; the others leave n - 2 degrees of freedom.
+        "p": min(1.0, 2 * count * float(student.sf(abs(t[place]), count - 2))),
     }

@@ -104,7 +104,15 @@ def load_last_scores(scored: BenchmarkScores, linking: str | None = None) -> Mod
     credit = {run: pair_credits(table, function, scored.ties_rule) for run, table in scores.items()}
     rows, labels = scored.rows[scored.rows["linking"] == name], [run.label for run in scored.study.runs]
     left_out = tuple(label for label in labels if label not in scores and (rows["run"] == label).any())
-    return ModelScores(scored.benchmark, kept, scores, pd.DataFrame(credit), left_out) if scores else None
+    if not scores:
+        return None
+    return ModelScores(
+        benchmark=scored.benchmark,
+        pairs=kept,
+        scores=scores,
+        credit=pd.DataFrame(credit),
+        left_out=left_out,
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -335,7 +335,13 @@ def read_study(runs: Sequence[Run], settings: AnalyzeSettings) -> Study:
         scores = _choose_rows(runs, scores, settings)
     over_pairs = scores["paradigm"] == "all"
     study = Study(
-        runs, scores[over_pairs], scores[~over_pairs], metrics, held_out_frame(runs), settings, UserTables()
+        runs=runs,
+        scores=scores[over_pairs],
+        means=scores[~over_pairs],
+        metrics=metrics,
+        held_out=held_out_frame(runs),
+        settings=settings,
+        user_tables=UserTables(),
     )
     # The user's tables are checked against the benchmarks, which only a study knows.
     return replace(study, user_tables=_read_user_tables(study))

@@ -126,11 +126,10 @@ def draw_layout(layout: Layout, *, is_one: bool = True) -> LayeredChart:
     choices = parts.zoom_and_legend(line, by_line=not layout.is_clickable, zoom=is_one)
     y, numbers = layout.y, [name for name in ("runs", "n", "step") if name in layout.numbers]
     form = ".2f" if y.is_percent else ".4~f"
-    value = alt.Tooltip(field=y.column, type="quantitative", title=y.label, format=form)
     band = alt.Tooltip(field="band", type="nominal", title="Band (%)" if y.is_percent else "Band")
     tips = [
         *parts.tips(column.name for column in layout.columns),
-        value,
+        alt.Tooltip(field=y.column, type="quantitative", title=y.label, format=form),
         *([band] if layout.has_band else []),
         *parts.tips(dict.fromkeys((*numbers, layout.x.column))),
     ]

@@ -9,7 +9,15 @@ from numpy.typing import ArrayLike
 
 from ucurve.analysis.figures.described import HIGH, LOW, LineFigure
 from ucurve.analysis.plotting.facets import draw_panels, line_legend
-from ucurve.analysis.plotting.style import LineStyle, TokenAxis, log_axis, percent_axis, power_label, token_label
+from ucurve.analysis.plotting.style import (
+    DOTTED,
+    LineStyle,
+    TokenAxis,
+    log_axis,
+    percent_axis,
+    power_label,
+    token_label,
+)
 
 _TICK_LABELS = {"tokens": token_label, "flops": power_label}  # of logarithmic axes
 _LARGE, _SMALL = 2.2, 1.2  # markers of one panel, and of several
@@ -62,7 +70,7 @@ def draw_panel(axes: Axes, figure: LineFigure, rows: pd.DataFrame | None = None,
         percent_axis(axes, figure.lowest(figure.on_paper))
     else:
         if figure.y.level is not None:
-            axes.axhline(figure.y.level, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
+            axes.axhline(figure.y.level, **DOTTED)
         axes.set_ylim(figure.y.least, figure.y.most, auto=True)  # what is not given follows all panels
 
 

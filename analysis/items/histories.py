@@ -158,4 +158,11 @@ def _read_history(run: Run, stored: ScoreFiles, pairs: Pairs) -> History:
         least = np.full(int(of_set.max(initial=-1)) + 1, np.inf)
         np.minimum.at(least, of_set, -difference if linking.lower_is_better else difference)
         margins[place] = least[of_set[items]]
-    return History(run, stored.checkpoints, pairs, items, verdicts, margins)
+    return History(
+        run=run,
+        checkpoints=stored.checkpoints,
+        shared=pairs,
+        items=items,
+        verdicts=verdicts,
+        margins=margins,
+    )

@@ -100,12 +100,11 @@ def _margin_numbers(margins: Floats, beyond: float) -> dict[str, Floats]:
     """Describe margins, float64[steps, items], by a number for each step."""
     mean, sd = margins.mean(axis=1), margins.std(axis=1)
     quantiles = np.quantile(margins, list(_QUANTILES.values()), axis=1)
-    d_prime = np.divide(np.sqrt(2) * mean, sd, out=np.full_like(mean, np.nan), where=sd > 0)
     return {
         "margin_mean": mean,
         "margin_sd": sd,
         **dict(zip(_QUANTILES, quantiles, strict=True)),
-        "d_prime": d_prime,
+        "d_prime": np.divide(np.sqrt(2) * mean, sd, out=np.full_like(mean, np.nan), where=sd > 0),
         "wrong": (margins < 0).mean(axis=1),
         "wrong_by_more": (margins < -beyond).mean(axis=1),
     }

@@ -87,7 +87,11 @@ def find_seen_pair(run: Path, step: int, pairs: pd.DataFrame, pair: int) -> Seen
     tokenizer, spaced = load_tokenizer(run / TOKENIZER), delimits_words(pairs["good"].tolist())
     ngrams = list_edited(str(chosen["good"].iloc[0]), str(chosen["bad"].iloc[0]), spaced)
     return SeenPair(
-        ngrams, batches, tokenizer, spaced, find_places(batches, tokenizer, step, ngrams["ngram"], spaced)
+        ngrams=ngrams,
+        batches=batches,
+        tokenizer=tokenizer,
+        spaced=spaced,
+        places=find_places(batches, tokenizer, step, ngrams["ngram"], spaced),
     )
 
 

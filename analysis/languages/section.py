@@ -178,13 +178,13 @@ def residual_table(points: pd.DataFrame) -> pd.DataFrame:
 
 def _residuals_of_model(part: pd.DataFrame) -> pd.DataFrame | None:
     """Return the rows of one model (``residual_table``), the most above its curve first; None without a fit."""
-    frequency, accuracy, n = (part[name].to_numpy(dtype=np.float64) for name in ("frequency", "accuracy", "n"))
+    frequency, accuracy, n = (part[name].to_numpy(np.float64) for name in ("frequency", "accuracy", "n"))
     curve = fit_logistic(frequency, accuracy)
     if curve is None:
         return None
     fitted = logistic_law(frequency, curve)
     residual = accuracy - fitted
-    size = part["effective"].to_numpy(dtype=np.float64) if "effective" in part else n
+    size = part["effective"].to_numpy(np.float64) if "effective" in part else n
     low, high = exact_interval(accuracy * size, size)
     # A language with few pairs may lie far from the curve by chance, and one with many pairs may differ from it
     # significantly but by little. So both conditions have to hold.
@@ -418,17 +418,16 @@ def _draw_languages(axes: Axes, rows: pd.DataFrame, named: dict[str, str]) -> No
         part = rows[rows["verdict"] == verdict]
         axes.plot(part["frequency"], part["accuracy"], "o", color=color, markersize=2.2)
     for point in rows[rows["verdict"] != ""].to_dict("records"):
-        place = (point["frequency"], point["accuracy"])
         axes.annotate(
             named[point["language"]],
-            place,
+            (point["frequency"], point["accuracy"]),
             xytext=(2, 1),
             textcoords="offset points",
             fontsize=4.5,
             parse_math=False,
         )
-    frequency = rows["frequency"].to_numpy(dtype=np.float64)
-    curve = fit_logistic(frequency, rows["accuracy"].to_numpy(dtype=np.float64))
+    frequency = rows["frequency"].to_numpy(np.float64)
+    curve = fit_logistic(frequency, rows["accuracy"].to_numpy(np.float64))
     assert curve is not None  # it has residuals
     x = np.geomspace(frequency.min(), frequency.max(), 100)
     axes.plot(x, logistic_law(x, curve), color="0.2", linewidth=0.9)

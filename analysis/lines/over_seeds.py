@@ -79,10 +79,13 @@ def moderate(settings: Sequence[Sequence[float]], curves: Array | None = None) -
         moderated, prior = moderate_variances(own, freedom[several], of_curves)
         variance[several] = np.maximum(moderated, _LEAST * np.median(moderated))
         freedom[several] += prior
-    return [
-        Seeds(values.mean() if len(values) else np.nan, one / max(len(values), 1), degrees, _are_equal(values))
-        for values, one, degrees in zip(known, variance.tolist(), freedom.tolist(), strict=True)
-    ]
+    found = []
+    for values, one, degrees in zip(known, variance.tolist(), freedom.tolist(), strict=True):
+        # Means of equal accuracies differ by rounding.
+        are_equal = len(values) and np.ptp(values) <= 1e-9 * max(1.0, float(np.abs(values).max()))
+        mean = values.mean() if len(values) else np.nan
+        found.append(Seeds(mean, one / max(len(values), 1), degrees, bool(are_equal)))
+    return found
 
 
 def moderate_table(
@@ -172,11 +175,6 @@ def p_of_contrast(sides: Sequence[Seeds], weights: Sequence[float]) -> float:
 def mean_over_seeds(values: Sequence[float]) -> Estimate:
     """Average one number of each seed, with Student's t of these seeds alone; missing values are left out."""
     return contrast([seeds_alone(values)], [1.0])
-
-
-def _are_equal(values: Array) -> bool:
-    # Means of equal accuracies differ by rounding.
-    return bool(len(values) and np.ptp(values) <= 1e-9 * max(1.0, float(np.abs(values).max())))
 
 
 def level_pairs(runs: Sequence[Run], factor: str) -> dict[tuple[str, str], list[tuple[str, str]]]:

@@ -11,7 +11,14 @@ from matplotlib.ticker import FuncFormatter
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.lines.table import FLOPS, LOSS, TOKENS, SideBySide, set_side_by_side
 from ucurve.analysis.plotting.figures import Drawing, NamedRows
-from ucurve.analysis.plotting.style import LineStyles, drawing_style, percent_bottom, readable, rounded_count
+from ucurve.analysis.plotting.style import (
+    DOTTED,
+    LineStyles,
+    drawing_style,
+    percent_bottom,
+    readable,
+    rounded_count,
+)
 from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.eval.metrics.sampling import CONFIDENCE
@@ -164,7 +171,7 @@ def _draw_dots(of_runs: pd.DataFrame, order: Sequence[str], note: str, look: Lin
             )
         for row in range(1, len(order)):
             sheet.axes.axhline(row - 0.5, color="0.9", linewidth=0.5, zorder=0)
-        sheet.axes.axvline(0.5, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
+        sheet.axes.axvline(0.5, **DOTTED)
         sheet.axes.set_xlim(percent_bottom(of_runs["accuracy"].min()), 1.01)
         sheet.axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}"))
         samples = [

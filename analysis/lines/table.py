@@ -155,12 +155,12 @@ def set_side_by_side(scored: BenchmarkScores) -> SideBySide | None:
         estimate = contrast([cells[key]], [1.0])
         table.append((*key, len(part), part["tokens"].mean(), estimate.value, *np.clip(estimate[1:], 0, 1)))
     return SideBySide(
-        of_runs[list(RUN_COLUMNS)],
-        pd.DataFrame(table, columns=list(LINE_COLUMNS)),
-        _compare_lines(of_runs),
-        " and ".join(sorted(losses)),
-        counted if FLOPS in set(of_runs["equal_in"]) else "",
-        tuple(notes),
+        runs=of_runs[list(RUN_COLUMNS)],
+        lines=pd.DataFrame(table, columns=list(LINE_COLUMNS)),
+        differences=_compare_lines(of_runs),
+        loss=" and ".join(sorted(losses)),
+        flops=counted if FLOPS in set(of_runs["equal_in"]) else "",
+        notes=tuple(notes),
     )
 
 
@@ -213,13 +213,12 @@ def _read_runs(curves: pd.DataFrame, runs: Sequence[Run], bits: pd.DataFrame) ->
 def _at_levels(curve: pd.DataFrame, levels: Levels, label: str) -> pd.DataFrame:
     """Read the curve of a run in a phenomenon at each level."""
     tokens = np.array([places.get(label, np.nan) for _, places in levels])
-    last = np.arange(len(levels)) == len(levels) - 1
     scored = curve.dropna(subset="accuracy").sort_values("tokens")
     places, values = (scored[name].to_numpy(np.float64) for name in ("tokens", "accuracy"))
     return pd.DataFrame(
         {
             "level": [level for level, _ in levels],
-            "last": last,
+            "last": np.arange(len(levels)) == len(levels) - 1,
             "tokens": tokens,
             "accuracy": interpolate_run(curve, tokens),
             **of_curve(places, values, tokens),

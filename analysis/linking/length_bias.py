@@ -49,7 +49,7 @@ def alpha_curve(
 
 def best_of_curve(curve: pd.DataFrame) -> dict[str, float]:
     """Return the alpha of a curve of ``alpha_curve`` that does best by each criterion of ``BestAlpha``."""
-    curves = {name: curve[name].to_numpy(dtype=np.float64) for name in _SIGNS}
+    curves = {name: curve[name].to_numpy(np.float64) for name in _SIGNS}
     return {name: float(alpha) for name, alpha in _best(curves, curve["alpha"].tolist()).items()}
 
 
@@ -170,7 +170,7 @@ def best_of_means(bands: pd.DataFrame) -> pd.DataFrame:
     for (benchmark, line), part in bands.groupby(["benchmark", "line"], sort=False):
         row = {"benchmark": benchmark, "line": line, "models": part["models"].iloc[0]}
         for name in _CURVE:
-            values = part[name].to_numpy(dtype=np.float64) * (-1 if name == "delta_acc" else 1)
+            values = part[name].to_numpy(np.float64) * (-1 if name == "delta_acc" else 1)
             place = int(np.argmax(values))
             row[f"{name}_alpha"] = np.nan if np.isnan(values).any() else part["alpha"].iloc[place]
         rows.append(row)

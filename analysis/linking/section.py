@@ -97,7 +97,7 @@ def order_by_linking(
 
 
 def _length_biases(cells: pd.DataFrame) -> np.ndarray:
-    equal, good_longer, bad_longer = (cells[split].to_numpy(dtype=np.float64) for split in SPLITS)
+    equal, good_longer, bad_longer = (cells[split].to_numpy(np.float64) for split in SPLITS)
     return delta_acc(good_longer, bad_longer, equal)
 
 

@@ -16,7 +16,7 @@ from scipy.stats import t as student
 from ucurve.analysis.data.last_scores import LanguageScores, ModelScores
 from ucurve.analysis.data.user_tables import LANGUAGE, NO_FACTORS, PHENOMENON, RESPONSE, SENTENCE, factors_of
 from ucurve.analysis.plotting.figures import Drawing, NamedRows
-from ucurve.analysis.plotting.style import NUMBERED, drawing_style
+from ucurve.analysis.plotting.style import DOTTED, NUMBERED, drawing_style
 from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.eval.linking import nll_per_token
@@ -141,7 +141,6 @@ def factor_model(table: pd.DataFrame, factors: Sequence[str]) -> FactorModel | N
     errors, freedom = clustered_errors(design.to_numpy(), fit.resid, clusters)
     half = student.ppf((1 + CONFIDENCE) / 2, freedom) * errors
     distance = np.divide(np.abs(fit.params), errors, out=np.full(len(errors), np.nan), where=errors > 0)
-    p = 2 * student.sf(distance, freedom)
     kinds = ["phenomenon"] * phenomena.shape[1] + ["factor"] * (design.shape[1] - phenomena.shape[1])
     betas = pd.DataFrame(
         {
@@ -150,12 +149,19 @@ def factor_model(table: pd.DataFrame, factors: Sequence[str]) -> FactorModel | N
             "beta": fit.params,
             "low": fit.params - half,
             "high": fit.params + half,
-            "p": p,
+            "p": 2 * student.sf(distance, freedom),
         }
     )
     scaled = betas["beta"] / rows[RESPONSE].std(ddof=1)
     betas["beta_standardised"] = scaled.where(betas["kind"] == "factor")
-    return FactorModel(betas, len(rows), by, int(clusters.max()) + 1, float(fit.rsquared), left_out)
+    return FactorModel(
+        betas=betas,
+        n=len(rows),
+        clustered_by=by,
+        clusters=int(clusters.max()) + 1,
+        r_squared=float(fit.rsquared),
+        left_out=left_out,
+    )
 
 
 def _independent_columns(
@@ -264,15 +270,14 @@ def _draw_betas(table: pd.DataFrame, name: str, note: str) -> Drawing:
     styles = NUMBERED(models)
     with drawing_style():
         rows = NamedRows(terms, note, row=0.16, top=0.28)
-        rows.axes.axvline(0, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
+        rows.axes.axvline(0, **DOTTED)
         for place, (model, style) in enumerate(styles.items()):
             part = table[table["model"] == model].set_index("term").reindex(terms)
             height = np.arange(len(terms)) + 0.25 * (place - (len(models) - 1) / 2)
-            bars = np.array([part["beta"] - part["low"], part["high"] - part["beta"]])
             rows.axes.errorbar(
                 part["beta"],
                 height,
-                xerr=bars,
+                xerr=np.array([part["beta"] - part["low"], part["high"] - part["beta"]]),
                 fmt="o",
                 color=style.color,
                 markersize=2.6,

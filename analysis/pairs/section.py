@@ -137,7 +137,7 @@ def reference_accuracies(
     ``size`` pairs are drawn of each paradigm, without replacement; a smaller paradigm gives all it has.
     """
     draw = np.random.default_rng(seed)
-    values, total, pairs = credit.to_numpy(dtype=np.float64), np.zeros(credit.shape[1]), 0
+    values, total, pairs = credit.to_numpy(np.float64), np.zeros(credit.shape[1]), 0
     for _, places in pd.Series(range(len(credit))).groupby(paradigm.to_numpy(), sort=True):
         here, wanted = places.to_numpy(), min(size, len(places))
         # The mean needs only how often each pair was drawn, not the samples themselves.

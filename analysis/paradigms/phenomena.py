@@ -105,7 +105,7 @@ def with_gap(table: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
 
     It is that of ZhoBLiMP, Table 6.
     """
-    values = table[list(models)].to_numpy(dtype=np.float64)
+    values = table[list(models)].to_numpy(np.float64)
     some = ~np.isnan(values).all(axis=1)
     places = np.where(np.isnan(values), -np.inf, values).argmax(axis=1)
     named = table.assign(best=name_leaders(table[list(models)]).where(some, ""))

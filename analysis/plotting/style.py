@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import numpy as np
@@ -43,6 +43,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P")
 MOST_BANDS = 3  # lines whose bands can be told apart
 FEWEST_IN_PANELS = 12  # lines that have a panel for each level of a factor
 _IN_ORDER = ("size", "budget")  # factors whose levels go from less to more
+# of a line at chance, or at 0, below what is drawn
+DOTTED: dict[str, Any] = {"color": "0.55", "linewidth": 0.6, "linestyle": (0, (1, 2)), "zorder": 0}
 
 
 @contextmanager
@@ -113,9 +115,8 @@ class TokenAxis:
         ticks = log_ticks(self.first, self.last, most_ticks)
         labels = ["0", *(token_label(tick) for tick in ticks)]
         _set_ticks(axes, [self.zero, *ticks], labels, _minor_ticks(self.first, self.last) if minor else [])
-        middle = math.sqrt(self.zero * self.first)
         axes.text(
-            middle,
+            math.sqrt(self.zero * self.first),
             0,
             "//",
             transform=axes.get_xaxis_transform(),
@@ -197,7 +198,7 @@ def percent_axis(axes: Axes, lowest: float) -> None:
     axes.set_ylim(bottom, 1.01)  # above 100 %, so that no point there is cut
     axes.yaxis.set_major_locator(FixedLocator([tick / 100 for tick in percent_ticks(bottom)]))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}"))
-    axes.axhline(0.5, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
+    axes.axhline(0.5, **DOTTED)
 
 
 def lowest_of(table: pd.DataFrame) -> float:

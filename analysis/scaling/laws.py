@@ -128,7 +128,7 @@ def fit_tables(points: pd.DataFrame, law: Law, samples: int = SAMPLES, seed: int
     curves: list[pd.DataFrame] = []
     for line, rows in points.groupby("line", sort=False, observed=True):
         if rows["flops"].nunique() >= FEWEST_POINTS:
-            flops, values = (rows[name].to_numpy(dtype=np.float64) for name in ("flops", "value"))
+            flops, values = (rows[name].to_numpy(np.float64) for name in ("flops", "value"))
             fitted = law.fit(flops, values, None)
             draws = [*_bootstrap_fits(law, flops, values, fitted, samples, seed)]
             drawn = np.reshape(draws, (len(draws), len(fitted)))

@@ -109,9 +109,9 @@ def _bits_at_checkpoints(metrics: pd.DataFrame, run: Run) -> pd.DataFrame:
     """Return the training loss of one run at each of its checkpoints (``checkpoint_bits``)."""
     rows = metrics[metrics["bits_per_byte"].notna() & (metrics["tokens"] > 0)].sort_values("step")
     checkpoints = rows[rows["step"].isin({*run.planned, *run.saved})]
-    tokens = checkpoints["tokens"].to_numpy(dtype=np.float64)
+    tokens = checkpoints["tokens"].to_numpy(np.float64)
     # The mean over the steps in the window of tokens that ends at each checkpoint, which is one of the steps.
-    every = rows["tokens"].to_numpy(dtype=np.float64)
+    every = rows["tokens"].to_numpy(np.float64)
     sums = np.concatenate([[0.0], np.cumsum(rows["bits_per_byte"].to_numpy())])
     # What follows a checkpoint was not yet learned there, so the window does not reach beyond it.
     first = np.searchsorted(every, tokens * _WINDOW, side="right")

@@ -153,7 +153,14 @@ def _sections(scored: BenchmarkScores, found: Shapes, one: str) -> Iterator[Repo
     note = f"{_NOTE.format(one=one, of=_OF[one])}{scored.title}."
     depths = list(_depths_view(scored, found, one))
     drawings = draw_shapes(scored, found, name, f"Shapes of the mean over {one}s", figure)
-    texts = (count_classes(found.classes), *_tell_turns(found.classes, one), *found.notes)
+    texts = [count_classes(found.classes)]
+    turning = found.classes[found.classes["class"].isin(TURNS)]
+    if turning[f"holm_{one}s"].notna().any():
+        differ = turning[turning[f"holm_{one}s"] <= LEVEL]
+        names = ", ".join(f"{row.phenomenon} ({row.line})" for row in differ.itertuples())
+        not_shown = f"That {one}s differ in a turn is not shown."
+        texts.append(f"The {one}s differ in the turn of: {names}." if names else not_shown)
+    texts += found.notes
     if one == SIZE:
         view = class_view(found, name, _CLASSES, note)
         yield ReportSection(heading, (*texts, view, *depths), not_shown=tuple(drawings))
@@ -202,16 +209,3 @@ def _depths_view(scored: BenchmarkScores, found: Shapes, one: str) -> Iterator[T
     files = {f"dips_by_{one}_{scored.file_name}": depths}
     note = f"{_DEPTHS_NOTE.format(one=one)}{scored.title}."
     yield TableView(note, columns, depths.merge(turning, on=["line", "phenomenon"]), files, "depth")
-
-
-def _tell_turns(classes: pd.DataFrame, one: str) -> Iterator[str]:
-    """Say in which curves that turn the cells differ."""
-    turning = classes[classes["class"].isin(TURNS)]
-    differ = turning[turning[f"holm_{one}s"] <= LEVEL]
-    if len(turning) and turning[f"holm_{one}s"].notna().any():
-        names = ", ".join(f"{row.phenomenon} ({row.line})" for row in differ.itertuples())
-        yield (
-            f"The {one}s differ in the turn of: {names}."
-            if names
-            else f"That {one}s differ in a turn is not shown."
-        )

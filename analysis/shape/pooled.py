@@ -95,7 +95,6 @@ def mean_curve(groups: Groups, tokens: Array) -> Curve:
     """
     count = len(groups.names)
     deviations = groups.deviations.mean(axis=0)
-    item_cov = deviations @ deviations.T + np.eye(len(tokens)) * groups.least
     # All groups have the same weight, so a group of few runs adds more to the error of the mean.
     of_a_run = float((1 / groups.runs).sum()) / count**2
     return Curve(
@@ -103,7 +102,7 @@ def mean_curve(groups: Groups, tokens: Array) -> Curve:
         mean=groups.means.mean(axis=0),
         seeds=1 + groups.freedom,
         items=groups.items,
-        item_cov=item_cov,
+        item_cov=deviations @ deviations.T + np.eye(len(tokens)) * groups.least,
         seed_cov=of_a_run * groups.run_cov,
         rest_cov=of_a_run * groups.rest_cov,
         item_freedom=cluster_freedom(deviations, groups.design),
@@ -140,13 +139,12 @@ def curve_of_groups(groups: Groups, places: Array, mix: Array | None = None) -> 
         if apart > of_seeds.mean():
             of_seeds, freedom = np.maximum(of_seeds, apart), its_freedom
     deviations = adjust @ groups.deviations[:, 0]
-    item_cov = deviations @ deviations.T + np.eye(len(places)) * groups.least
     return Curve(
         tokens=places,
         mean=adjust @ groups.means[:, 0],
         seeds=1 + freedom,
         items=groups.items,
-        item_cov=item_cov,
+        item_cov=deviations @ deviations.T + np.eye(len(places)) * groups.least,
         seed_cov=(adjust * of_seeds) @ adjust.T,
         rest_cov=(adjust * groups.rest_cov[0, 0] / groups.runs) @ adjust.T,
         item_freedom=cluster_freedom(deviations, groups.design),
@@ -233,7 +231,13 @@ def size_contrast(groups: Groups, function: Array, seed: int = 0) -> SizeContras
     beyond = int((squares >= ((depths - depths.mean()) ** 2).sum()).sum())
     errors = np.sqrt(np.diag(covariance))
     critical = float(np.quantile(np.abs(drawn / errors).max(axis=1), 0.95))
-    return SizeContrast(groups.names, groups.runs, (1 + beyond) / (1 + DRAWS), depths, critical * errors)
+    return SizeContrast(
+        names=groups.names,
+        runs=groups.runs,
+        p=(1 + beyond) / (1 + DRAWS),
+        depths=depths,
+        half_width=critical * errors,
+    )
 
 
 def turn_function(curve: Curve, *, is_dip: bool) -> Array | None:

@@ -130,11 +130,15 @@ def dip_power(curve: Curve) -> DipPower:
     weights = smoothing_weights(logs)
     found = errors(curve, weights - weights.mean(axis=0))  # as in dip_tests
     root = weights @ covariance_root(curve, found.seed_share)
-    noise = np.random.default_rng(0).standard_normal((_DRAWS, len(logs))) @ root.T
     precision = 1 / found.variance
     middle = (logs[0] + logs[-1]) / 2
     dip = np.exp(-(((logs - middle) / (DIP_WIDTH * (logs[-1] - logs[0]))) ** 2) / 2)
-    return DipPower(noise, precision / precision.mean(), found.freedom, weights @ dip)
+    return DipPower(
+        noise=np.random.default_rng(0).standard_normal((_DRAWS, len(logs))) @ root.T,
+        precision=precision / precision.mean(),
+        freedom=found.freedom,
+        dip=weights @ dip,
+    )
 
 
 def more_seeds(curve: Curve, smooth: Array, level: float) -> float:

@@ -150,7 +150,13 @@ def estimate_level(credits_: Array, strata: Ids, clusters: Ids) -> Level:
             variance = of_items + between
             freedom = variance**2 / (of_seeds**2 / (seeds - 1) + of_items**2 / item_freedom)
     return Level(
-        float(credits_.mean()), variance, freedom, of_items, item_freedom, design.effective, design.count
+        mean=float(credits_.mean()),
+        variance=variance,
+        freedom=freedom,
+        item_variance=of_items,
+        item_freedom=item_freedom,
+        effective_items=design.effective,
+        clusters=design.count,
     )
 
 
@@ -243,8 +249,13 @@ def design_of(strata: Ids, clusters: Ids) -> Design:
         home = lonely[0] if len(lonely) > 1 or not len(others) else others[count[others].argmin()]
         strata = np.where(np.isin(strata, lonely), home, strata)
         count = np.bincount(strata_of_clusters(strata, kinds))
-    scale = np.sqrt(count / np.maximum(1, count - 1))[strata] / len(strata)
-    return Design(strata, kinds, scale, len(sizes), float(sizes.sum() ** 2 / (sizes**2).sum()))
+    return Design(
+        strata=strata,
+        clusters=kinds,
+        scale=np.sqrt(count / np.maximum(1, count - 1))[strata] / len(strata),
+        count=len(sizes),
+        effective=float(sizes.sum() ** 2 / (sizes**2).sum()),
+    )
 
 
 def strata_of_clusters(strata: Ids, clusters: Ids) -> Ids:
