@@ -195,7 +195,8 @@ def change_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     drawings = draw_changes(table, shapes.estimates, name, scored.title, scored.study.look)
     left_out = "" if accuracies["significant"].any() else "no curve of accuracy changes its slope significantly"
     bent = accuracies[accuracies["significant"]]["phenomenon"]
-    straight = drawings[: 0 if bent.eq("all").any() else 1]  # the overall figure comes first
+    # The overall figure, which comes first, is not shown where the overall curve has no change to see.
+    straight = drawings[: 0 if bent.eq("all").any() else 1]
     curves = accuracies.drop_duplicates(["line", "phenomenon"])
     bending = curves[curves["significant"]]
     counted = (

@@ -122,6 +122,7 @@ def nest(table: pd.DataFrame, names: Sequence[str], numbers: Sequence[str]) -> R
 
 
 def _short(value: object) -> object:
+    """Return a number in as few digits as a chart needs; None for a missing one, and for infinity."""
     if value is None or isinstance(value, bool | int):
         return value
     number = float(str(value))
@@ -157,6 +158,7 @@ def layered(
 def _chart_of(
     marks: list[alt.Chart], height: int, menus: Sequence[NameColumn], numbers: Sequence[str]
 ) -> LayeredChart:
+    """Put marks into one panel, with the filters of its menus."""
     # Given at once: each of Altair's methods for one of them makes all layers anew.
     chosen = [alt.FilterTransform(filter=keep_chosen(column)) for column in menus]
     return LayeredChart(

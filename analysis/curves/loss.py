@@ -36,6 +36,7 @@ def loss_by_run(losses: pd.DataFrame) -> pd.DataFrame:
 
 
 def _average(losses: pd.DataFrame) -> pd.DataFrame:
+    """Average one kind of loss over the runs of each line."""
     table = (
         loss_by_run(losses)
         .groupby(["line", "bin"], as_index=False, observed=True)

@@ -129,6 +129,7 @@ def _smooth_stretches(grid: Array, values: Array) -> Array:
 
 
 def _mean_figure(table: pd.DataFrame, look: LineStyles) -> LineFigure:
+    """Describe smoothed means as lines, and the means themselves as dots."""
     smoothed = table.assign(mark="smoothed", accuracy=table["smoothed"], sizes=table["models"])
     dots = table.assign(mark="mean", low=np.nan, high=np.nan)
     return LineFigure(

@@ -66,6 +66,7 @@ def loss_sections(study: Study) -> Iterator[ReportSection]:
 
 
 def _draw_curves(scored: BenchmarkScores) -> list[Drawing]:
+    """Draw the curves of a benchmark, and say where the chart lacks linking functions; none without checkpoints."""
     rows = scored.curve_rows()
     if rows.empty:
         return []

@@ -105,7 +105,7 @@ def metric_frame(runs: Iterable[Run]) -> pd.DataFrame:
         records = read_records(path, METRIC_COLUMNS)  # says of a broken line which it is
         if digest not in (None, sha256_file(path)):
             raise DamagedError(f"{path}: not what was written; restore it from a copy")
-        # A run that went on after an interruption may have logged a step twice.
+        # Of a step that was taken twice, the last line is of the run that went on.
         frames.append(_with_run_names(run, records.drop_duplicates("step", keep="last")))
     return _concatenate(frames, ["run", "line", *METRIC_COLUMNS])
 

@@ -65,6 +65,7 @@ class ModelScores:
 
     @cached_property
     def _rows(self) -> pd.DataFrame:
+        """A row for each model and paradigm, phenomenon (``ALL_OF``) and for all pairs, see ``points``."""
         clusters, levels = self.clusters, self.clusters.levels
         size = clusters.sums(np.ones(len(self.pairs)))
         n, some = levels.totals(levels.n), slice(len(levels.labels) - len(MEANS))
@@ -101,11 +102,11 @@ def load_last_scores(scored: BenchmarkScores, linking: str | None = None) -> Mod
                 raise UserError(f"{path}: scores of {len(table)} of the {len(kept)} pairs; score it again")
             if not function.missing(table):
                 scores[run.label] = table
+    if not scores:
+        return None
     credit = {run: pair_credits(table, function, scored.ties_rule) for run, table in scores.items()}
     rows, labels = scored.rows[scored.rows["linking"] == name], [run.label for run in scored.study.runs]
     left_out = tuple(label for label in labels if label not in scores and (rows["run"] == label).any())
-    if not scores:
-        return None
     return ModelScores(
         benchmark=scored.benchmark,
         pairs=kept,

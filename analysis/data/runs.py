@@ -156,6 +156,7 @@ def describe_copies(runs: Iterable[Run]) -> list[str]:
 
 
 def _match_runs(pattern: str) -> list[Path]:
+    """Return the run folders of a pattern; a ``UserError`` with what may have been meant where there are none."""
     paths = match_folders(pattern)
     if found := [path for path in paths if _is_run(path)]:
         return found
@@ -190,6 +191,8 @@ def _nearest_folder(pattern: str) -> Path | None:
 
 
 def _read_run(folder: Path, label: str) -> Run:
+    """Read what a run folder says of itself, without the design of all runs."""
+    # A folder of scores alone has neither of these files, a run both.
     if not (folder / RECORD).is_file() and (folder / CONFIGURATION).is_file():
         raise DamagedError(f"{folder / RECORD}: missing, and the folder is a run's; restore it from a copy")
     whole = [path for path in checkpoints(folder) if (path / MANIFEST).exists()]

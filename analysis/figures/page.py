@@ -189,6 +189,7 @@ def _ends(x: Across, values: pd.Series) -> tuple[float, float]:
 
 
 def _across(layout: Layout) -> alt.X:
+    """Return the horizontal axis of a layout."""
     x = layout.x
     if x.scale == "tokens":
         return axes.token_axis(TokenAxis(layout.ends))
@@ -198,9 +199,11 @@ def _across(layout: Layout) -> alt.X:
 
 
 def _up(layout: Layout, field: str, height: str) -> alt.Y:
+    """Return the vertical axis of a layout for one field, such as the lower end of a band."""
     y = layout.y
     if y.is_percent:
         return axes.percent_axis(layout.bottom, field, height).title(y.label)
+    # An end that is not given follows the data, also those that a menu or a page puts in later.
     least, most = (alt.Undefined if end is None else end for end in (y.least, y.most))
     scale = alt.Scale(zero=False, nice=False, padding=6, domainMin=least, domainMax=most)
     return alt.Y(field=field, type="quantitative", title=y.label, scale=scale)

@@ -55,7 +55,7 @@ def margin_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     # The mean over the runs of each line, at the steps that all of them have.
     groups = table.groupby(["line", "phenomenon", "step"], sort=False, observed=True)
     means = groups.mean(numeric_only=True).assign(runs=groups.size()).reset_index()
-    lines = means[means["runs"] == means.groupby("line")["runs"].transform("max")]
+    lines = means[means["runs"] == means.groupby("line")["runs"].transform("max")]  # else the mean may jump
     last = lines[lines["step"] == lines.groupby("line", observed=True)["step"].transform("max")]
     note = (
         f"By how much pairs are right at the last checkpoint, {scored.title}: quantiles of the margins, which are "

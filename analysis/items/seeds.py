@@ -304,6 +304,7 @@ def shares_with_intervals(squares: Mapping[str, Floats], inits: int, orders: int
 
 
 def _shares(parts: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Return the share of each component in their sum, negative ones taken for 0; NaN where all are."""
     clipped = {part: np.maximum(0, found) for part, found in parts.items()}
     total = np.sum(list(clipped.values()), axis=0)
     return {

@@ -110,6 +110,7 @@ def family_table(last: Mapping[str, ModelScores]) -> pd.DataFrame:
 
 
 def _draw_families(languages: LanguageScores) -> Drawing:
+    """Draw a bar for each family, with the codes of its languages beside it."""
     table = family_table(languages.by_language)
     members = table.groupby("family", sort=False)["language"].agg(list)
     note = f"Languages of {languages.family} by family (MultiBLiMP, Figure 3 and B.1), with their codes."
@@ -120,7 +121,7 @@ def _draw_families(languages: LanguageScores) -> Drawing:
             shown = " ".join(codes[:_CODES]) + (f" and {len(codes) - _CODES} more" if len(codes) > _CODES else "")
             at = (len(codes), place)
             rows.axes.annotate(shown, at, xytext=(3, 0), textcoords="offset points", va="center", fontsize=5)
-        rows.axes.set_xlim(0, 2 * members.map(len).max())
+        rows.axes.set_xlim(0, 2 * members.map(len).max())  # the codes need room beside the longest bar
         figure = rows.finish("Languages")
     return Drawing(f"families_{languages.file_name}", "Families of languages", note, figure, table)
 

@@ -44,7 +44,7 @@ _NOTE = (
     "per byte are those of held-out text, which masked models do not have; FLOPs (of matrix products, where they were "
     "counted) and hours are of one run, hours of its steps alone. Click a heading to sort."
 )
-_MOST_NAMED = 3
+_MOST_NAMED = 3  # lines in a sentence; the table has all
 _COMPARED = (
     "benchmark", "among", "level", "other", "accuracy", "accuracy_other", "difference", "low", "high", "p"
 )  # fmt: skip

@@ -101,7 +101,7 @@ def steps_of_complexity(points: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFr
     return pd.DataFrame(rows, columns=["predicate", "before", "after", "change"]).dropna(subset="change")
 
 
-_PANELS, _ROWS = 16, 60
+_PANELS, _ROWS = 16, 60  # at most in a figure and in a table of the report
 
 
 def find_lines(runs: Sequence[Run]) -> pd.DataFrame:

@@ -25,10 +25,10 @@ from ucurve.eval.pairs import WORD
 from ucurve.yaml_files import read_yaml
 
 GROUPS = 7
-DRAWS = 100
+DRAWS = 100  # random samples of the pool that filtered pairs are compared with
 SUBSETS = ("FIRST-10", "RANDOM-10", "RANDOM-50", "ALL")
 HANDMADE = "handmade"
-_SMALL, _LARGE = 10, 50
+_SMALL, _LARGE = 10, 50  # pairs of a category in the subsets of Swe-BLiMP
 LINES = 8
 _MINK = re.compile(r"mink(\d+)_good")
 _DIFFERENCES = table_columns(

@@ -23,7 +23,7 @@ Kind = Literal["text", "count", "percent", "number", "p"]
 Tables = Mapping[str, pd.DataFrame]
 
 MISSING = "–"  # in place of a value that is not there
-_SMALLEST_P = 0.0001
+_SMALLEST_P = 0.0001  # of a table, which shows four digits
 MOST_COLUMNS = 8  # of a table; its CSV has all
 # Of a section in the report of several lines: rows of a table that is shown whole, first rows of a longer one, tables.
 _MOST_ROWS, _FIRST_ROWS, _MOST_TABLES = 8, 4, 2

@@ -200,7 +200,7 @@ def _points(runs: Iterable[tuple[Run, Items, float]]) -> list[_Point]:
 def _draw_curves(table: pd.DataFrame, panels: Panels) -> Figure:
     styles, single = NUMBERED(table["line"]), len(panels) == 1
     note = explain_shapes(_FIGURE, table)
-    lowest = lowest_of(table.assign(low=table["band_low"]))
+    lowest = lowest_of(table.assign(low=table["band_low"]))  # what the axis has to hold
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:
         for name, style in styles.items():
