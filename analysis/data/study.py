@@ -321,7 +321,7 @@ def read_study(runs: Sequence[Run], settings: AnalyzeSettings) -> Study:
     for text in describe_copies(runs):
         log_line(text)
     scores = score_frame(runs, AGGREGATES | OVERALL_MEANS)
-    if not scores.empty:  # of models, beside which ``analysis.ngrams`` puts those of n-grams
+    if not scores.empty:  # sections are of models, beside which ``analysis.ngrams`` puts n-grams
         scores = scores[~scores["scorer"].astype(str).str.startswith(NGRAM)]
     # Means of checkpoints have no metrics of their own: they are of training.
     metrics = metric_frame(run for run in runs if run.facts is None or not run.facts.averaged)

@@ -122,7 +122,7 @@ def draw_layout(layout: Layout, *, is_one: bool = True) -> LayeredChart:
     )
     has_untrained = layout.has_untrained and layout.x.scale == "tokens"
     untrained = axes.untrained_place(TokenAxis(layout.ends)) if has_untrained else []
-    # A click on a point is for the page, and panels share their axes, which a zoom into one would part.
+    # Where a page listens to clicks on points, they isolate no line.
     choices = parts.zoom_and_legend(line, by_line=not layout.is_clickable, zoom=is_one)
     y, numbers = layout.y, [name for name in ("runs", "n", "step") if name in layout.numbers]
     form = ".2f" if y.is_percent else ".4~f"

@@ -154,7 +154,7 @@ def fit_logistic(covariate: Array, accuracy: Array) -> Array | None:
     if len(covariate) < FEWEST or np.ptp(covariate) == 0:
         return None
     x = np.log10(covariate)
-    # The ceiling begins near the best language, and within its bounds, beside which the search may stop at once.
+    # The ceiling begins near the best language, and within its bounds, as the search demands.
     start = (min(max(0.9, float(accuracy.max()) - 0.01), 0.999), 1.0, float(np.median(x)))
     bounds = ([CHANCE, 0.0, float(x.min()) - 10], [1.0, 20.0, float(x.max()) + 10])
     try:

@@ -83,7 +83,7 @@ def linking_order(name: str) -> tuple[int, float, str]:
     try:
         first = float(str(next(iter((*parameters, *defaults)), 0.0)))
     except ValueError:
-        first = math.inf  # a function of a user may have words as parameters
+        first = math.inf  # such as that of morcela:own
     return place, first, name
 
 
