@@ -23,7 +23,6 @@ from ucurve.analysis.data.pair_scores import under_linking
 from ucurve.analysis.data.runs import Run, describe_runs, table_html, table_text
 from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.figures import page
-from ucurve.analysis.figures.described import LineFigure
 from ucurve.analysis.items import seeds
 from ucurve.analysis.items.histories import RIGHT, VERDICT_NAMES, WRONG, History, read_histories, same_pairs
 from ucurve.analysis.items.margins import BEYOND, margin_table
@@ -32,7 +31,6 @@ from ucurve.analysis.items.seen_before import find_seen_pair, frequency_table, w
 from ucurve.analysis.lines.ends import compare_levels, line_ends
 from ucurve.analysis.lines.table import SideBySide, set_side_by_side
 from ucurve.analysis.linking.section import linking_by_line, linking_by_run
-from ucurve.analysis.plotting.style import LineStyles
 from ucurve.analysis.shape.listing import SHAPES_OVER, list_shapes
 from ucurve.analysis.tokens.table import not_stored, region_table, token_frame
 from ucurve.errors import UserError, short_traceback, unknown_name
@@ -64,9 +62,8 @@ class NotebookStudy(Study):
     FLOPs and loss are made of, a sentence says so and they are empty.
     """
 
-    _linked: dict[tuple[str, str], BenchmarkScores] = field(
-        default_factory=dict, init=False
-    )  # by name and function
+    # by name and function
+    _linked: dict[tuple[str, str], BenchmarkScores] = field(default_factory=dict, init=False)
 
     def _repr_html_(self) -> str:
         return table_html(self.overview())
@@ -137,20 +134,18 @@ class NotebookStudy(Study):
                 f"facet={facet!r} gives each level a panel of lines of runs: it needs by='run', not {by!r}"
             )
         title = f"{scored.benchmark} (scored by {' and '.join(scored.scorers)}, ties counted {scored.ties_rule})"
-        figure = self._curve_figure(scored, by, look)
+        if by not in _LINES:
+            figure = value_figure(self._column_curves(scored, by), "value", look)
+        elif by == "run":
+            figure = overall_figure(curve_tables(scored, scored.linking), look)
+        else:
+            table = curve_tables(scored, scored.linking)
+            phenomena = table[~table["phenomenon"].isin((ALL, ""))]
+            if phenomena.empty:
+                raise UserError(f"{scored.benchmark} has no phenomena; draw it with by='run'")
+            figure = value_figure(phenomena, "phenomenon", look)
         note = figure.with_reasons(figure.note)
         return page.draw(figure, f"Learning curves by {by}", note).properties(title=title)
-
-    def _curve_figure(self, scored: BenchmarkScores, by: str, look: LineStyles) -> LineFigure:
-        if by not in _LINES:
-            return value_figure(self._column_curves(scored, by), "value", look)
-        table = curve_tables(scored, scored.linking)
-        if by == "run":
-            return overall_figure(table, look)
-        phenomena = table[~table["phenomenon"].isin((ALL, ""))]
-        if phenomena.empty:
-            raise UserError(f"{scored.benchmark} has no phenomena; draw it with by='run'")
-        return value_figure(phenomena, "phenomenon", look)
 
     def flops_curve(self, benchmark: str | None = None, linking: str | None = None) -> OfflineChart:
         """Draw accuracy against training FLOPs, with a color for each model.
@@ -252,10 +247,11 @@ class NotebookStudy(Study):
         Examples:
             >>> study.items().nlargest(5, "flips")[["run", "phenomenon", "good", "bad", "flips", "last"]]
         """
-        tables = []
-        for history in self._histories(self.scored(benchmark, linking)):
-            table = item_table([history]).merge(history.shared.table[["pair", "good", "bad"]], on="pair")
-            tables.append(table)
+        # Runs may have been scored on other pairs, so each gets its own sentences.
+        tables = [
+            item_table([history]).merge(history.shared.table[["pair", "good", "bad"]], on="pair")
+            for history in self._histories(self.scored(benchmark, linking))
+        ]
         items = pd.concat(tables, ignore_index=True)
         first = ["run", "line", *PAIR_COLUMNS]
         return items[[*first, *items.columns.drop(first)]]
@@ -454,6 +450,7 @@ class NotebookStudy(Study):
         return self._column_curves(self.scored(benchmark, linking), column)
 
     def _column_curves(self, scored: BenchmarkScores, column: str) -> pd.DataFrame:
+        """Return the curves by a column (``column_table``), of the runs that were scored on the same pairs."""
         histories = read_histories(scored)
         pairs = histories[0].shared.table if histories else pd.DataFrame()
         crossed = crossed_columns(pairs, column)
@@ -478,9 +475,11 @@ class NotebookStudy(Study):
 
     @cached_property
     def _named(self) -> dict[str, BenchmarkScores]:
+        """The benchmarks by the names that tell them apart."""
         return {one.label: one for one in self.benchmarks()}
 
     def _with_checkpoints(self, benchmark: str | None, linking: str | None) -> BenchmarkScores:
+        """Return a benchmark that was scored at checkpoints of a training run."""
         scored = self.scored(benchmark, linking)
         if scored.curve_rows().empty:
             raise UserError(
@@ -489,6 +488,7 @@ class NotebookStudy(Study):
         return scored
 
     def _side_by_side(self, benchmark: str | None, linking: str | None) -> SideBySide:
+        """Return the lines of a benchmark side by side, of which there have to be some."""
         scored = self._with_checkpoints(benchmark, linking)
         if (found := set_side_by_side(scored)) is None:
             raise UserError(
@@ -498,6 +498,7 @@ class NotebookStudy(Study):
         return found
 
     def _histories(self, scored: BenchmarkScores) -> list[History]:
+        """Return what became of single pairs, whose scores have to be stored."""
         if not (found := read_histories(scored)):
             raise UserError(f"{scored.benchmark}: no scores of single pairs are stored, so there are no items")
         return found

@@ -192,6 +192,7 @@ def _find_lost(row: Row, shapes: Shapes, histories: Sequence[History]) -> pd.Dat
 
 
 def _lost_card(lost: Row, history: History, maker: str | None) -> Markup:
+    """Write the card of a pair that turned wrong, with what the run had read of it."""
     pairs, run, pair, step = history.shared, history.run, lost["pair"], lost["step"]
     place = int((pairs.table["pair"] == pair).to_numpy().argmax())
     found = find_seen_at_once(run.folder, step, pairs.table, pair)
@@ -200,6 +201,7 @@ def _lost_card(lost: Row, history: History, maker: str | None) -> Markup:
 
 
 def _describe_proof(row: Row) -> str:
+    """Say by which p a turn is shown, and of what: of these pairs, these runs, or others too."""
     p = "p < 0.0001" if row["p"] < 0.0001 else f"p = {row['p']:.2g}"
     if row["runs"] == 1:
         return f"{row['class']} over the pairs of this run ({p}), which says nothing about another seed"
@@ -214,16 +216,21 @@ def _describe_proof(row: Row) -> str:
 
 
 def _describe_doubt(row: Row) -> str:
+    """Say why a turn that is seen is not shown, and what would help most."""
     if row["class_these_pairs"] in TURNS and row["variation"] != SEEDS_ONLY:
         shown = f"On these pairs it is shown for other seeds too ({row['class_these_pairs']})"
         return f"{shown}; for other pairs it is open."
     advice = {1: "With one run nothing can be said of other seeds; train two more.",
               2: "With two seeds this is not shown beyond chance; a third seed helps most."}  # fmt: skip
-    told = advice.get(row["runs"], f"This is not shown beyond chance; {_describe_need(row)}.")
+    more, need = row["more_seeds"], f"what limits it most: {row['limited_by']}"
+    if more <= MOST_SEEDS:
+        need = f"if it is real, {more:.0f} more seed{'s' if more > 1 else ''} would show it in 80 % of cases"
+    told = advice.get(row["runs"], f"This is not shown beyond chance; {need}.")
     return f"{told} {_describe_depth(row)}"
 
 
 def _describe_depth(row: Row) -> str:
+    """Say how deep a turn is in the smoothed curve."""
     turn = _turn_of(row)
     low, high = (100 * row[f"{turn}_depth_{end}"] for end in ("low", "high"))
     interval = "" if math.isnan(low) else f" (95 %, of this curve alone: {low:.0f} to {high:.0f})"
@@ -237,14 +244,8 @@ def _turn_of(row: Row) -> str:
     return "dip" if row["dip"] >= row["bump"] else "bump"
 
 
-def _describe_need(row: Row) -> str:
-    more = row["more_seeds"]
-    if more <= MOST_SEEDS:
-        return f"if it is real, {more:.0f} more seed{'s' if more > 1 else ''} would show it in 80 % of cases"
-    return f"what limits it most: {row['limited_by']}"
-
-
 def _describe_runs(study: Study) -> Iterator[str]:
+    """Say what was trained, and of how many runs something is missing."""
     lines = gather((run.line, run) for run in study.runs if run.status != NOT_TRAINED_HERE)
     if len(lines) > 1:
         yield _describe_design(study.design, list(lines.values()))
@@ -280,6 +281,7 @@ def _describe_design(design: Design, lines: Sequence[Sequence[Run]]) -> str:
 
 
 def _describe_line(members: Sequence[Run]) -> str:
+    """Say what the runs of the only line were trained with."""
     first, count = members[0], f"{len(members)} run{'s' if len(members) > 1 else ''}"
     facts = first.facts
     if facts is None:
@@ -301,6 +303,7 @@ def _describe_line(members: Sequence[Run]) -> str:
 
 
 def _describe_accuracies(scored: BenchmarkScores) -> Iterator[str]:
+    """Say where accuracies begin and end; nothing where no run has one."""
     table = headline(scored.study)
     rows = table[(table["benchmark"] == scored.benchmark) & table["scorer"].isin(scored.scorers)]
     if rows.empty:
@@ -360,6 +363,7 @@ def _some(names: Sequence[str]) -> list[str]:
 
 
 def _draw_classified(scored: BenchmarkScores, shapes: Shapes) -> Iterator[Drawing]:
+    """Draw the tested curves: that of all pairs, and phenomena, those that turn first."""
     if shapes.curves.empty:
         return
     table = classified_curves(shapes)
@@ -368,8 +372,12 @@ def _draw_classified(scored: BenchmarkScores, shapes: Shapes) -> Iterator[Drawin
     figure = draw_smoothed(overall, [("", overall)], _NOTE, look)
     yield _picture(scored, "overall", f"All pairs of {scored.heading}", overall, figure)
     classes = shapes.classes[shapes.classes["phenomenon"] != "all"]
-    rank = [_place(row) for row in classes.fillna({"onset": math.inf}).to_dict("records")]
-    order = [name for _, name in sorted(zip(rank, classes["phenomenon"].astype(str), strict=True))]
+    ranked = []
+    for row in classes.fillna({"onset": math.inf}).to_dict("records"):
+        # Curves that turn come first, then those that seem to, the deepest first, then in the order of learning.
+        seems = max(row["dip"], row["bump"]) if unproven_turn(row) else 0.0
+        ranked.append((row["class"] not in TURNS, -seems, row["onset"], str(row["phenomenon"])))
+    order = [name for *_, name in sorted(ranked)]
     drawn = list(dict.fromkeys(name for name in order if name in set(table["phenomenon"])))[:MOST_PICTURED]
     if drawn:
         rows = table[table["phenomenon"].isin(drawn)]
@@ -383,12 +391,6 @@ def _draw_classified(scored: BenchmarkScores, shapes: Shapes) -> Iterator[Drawin
             rows,
             figure,
         )
-
-
-def _place(row: Row) -> tuple[bool, float, float]:
-    """Sort curves that turn first, then those that seem to, the deepest first, then in the order of learning."""
-    seems = max(row["dip"], row["bump"]) if unproven_turn(row) else 0.0
-    return row["class"] not in TURNS, -seems, row["onset"]
 
 
 def _draw_plain(scored: BenchmarkScores) -> Iterator[Drawing]:

@@ -108,6 +108,7 @@ def describe_power(scored: BenchmarkScores, shapes: Shapes, table: pd.DataFrame)
 
 
 def _layout(phenomenon: str, rows: pd.DataFrame, runs: int) -> dict[str, object]:
+    """Return the row of a phenomenon, as texts."""
     first = rows.iloc[0]
     name = readable(phenomenon)
     smallest = 100 * float(first["detectable_dip"])

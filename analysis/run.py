@@ -42,6 +42,7 @@ def analyze(settings: AnalyzeSettings) -> Path:
 
 
 def _analyze(settings: AnalyzeSettings) -> tuple[Path, list[str]]:
+    """Write everything, and return the path of the report with what is printed about it."""
     out = Path(settings.out)
     if any(path.is_file() for path in (out, *out.parents)):
         raise UserError(f"out={settings.out} is a file or lies below one; give a folder")

@@ -14,7 +14,6 @@ from ucurve.analysis.report.html import Column, ReportSection, TableView, table_
 from ucurve.eval.metrics.accuracy import PUBLISHED
 from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
 from ucurve.eval.store.tables import ACCURACY
-from ucurve.storage.facts import RunFacts
 from ucurve.storage.run_folder import METRICS
 
 _MOST_PRINTED = 12  # rows on a terminal
@@ -77,24 +76,22 @@ def provenance(study: Study) -> pd.DataFrame:
     for run in study.runs:
         row: dict[str, object] = {"run": run.label, "folder": str(run.folder), "status": run.status}
         row |= dict.fromkeys(_OF_TRAINING, "")
-        rows.append(row | (_describe_training(run.facts) if run.facts else {}))
+        if facts := run.facts:
+            revision = facts.code_revision or ""
+            row |= {
+                "model": facts.model,
+                "parameters": facts.parameters["total"],
+                "tokens": facts.tokens_budget,
+                "tokenizer": facts.tokenizer,
+                "data": facts.data,
+                "seeds": _format_values(asdict(facts.seeds)),
+                "configuration": facts.config_sha256[:12],
+                "code": revision[:12] + ("+changes" if revision.endswith("+changes") else ""),
+                "versions": _format_values(facts.versions),
+                "hardware": _format_values(facts.hardware),
+            }
+        rows.append(row)
     return pd.DataFrame(rows)
-
-
-def _describe_training(facts: RunFacts) -> dict[str, object]:
-    revision = facts.code_revision or ""
-    return {
-        "model": facts.model,
-        "parameters": facts.parameters["total"],
-        "tokens": facts.tokens_budget,
-        "tokenizer": facts.tokenizer,
-        "data": facts.data,
-        "seeds": _format_values(asdict(facts.seeds)),
-        "configuration": facts.config_sha256[:12],
-        "code": revision[:12] + ("+changes" if revision.endswith("+changes") else ""),
-        "versions": _format_values(facts.versions),
-        "hardware": _format_values(facts.hardware),
-    }
 
 
 def missing(study: Study, not_made: Iterable[ReportSection] = ()) -> pd.DataFrame:
@@ -113,6 +110,7 @@ def _format_values(values: Mapping[str, object]) -> str:
 
 
 def _find_problems(run: Run, study: Study) -> list[tuple[str, str]]:
+    """Say what a run lacks: its kind and what exactly."""
     problems = []
     if run.status not in ("finished", NOT_TRAINED_HERE):
         problems.append(("finished run", f"status: {run.status}"))
@@ -126,6 +124,7 @@ def _find_problems(run: Run, study: Study) -> list[tuple[str, str]]:
 
 
 def _find_unscored(run: Run, study: Study) -> list[tuple[str, str]]:
+    """Say which scores a run lacks, beside those of other runs too."""
     scores = study.scores[study.scores["run"] == run.label]
     if scores.empty:
         there = ACCURACY.path(run.folder).is_file()

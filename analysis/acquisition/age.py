@@ -63,7 +63,7 @@ def read_curves(curves: pd.DataFrame) -> dict[str, dict[str, list[RunCurve]]]:
     for (phenomenon, line, run), own in scored.groupby(["phenomenon", "line", "run"], sort=False, observed=True):
         tokens, accuracy = own.sort_values("tokens")[["tokens", "accuracy"]].to_numpy(np.float64).T
         places = np.log10(tokens[tokens > 0])
-        if len(places) > 1:
+        if len(places) > 1:  # between checkpoints, as a single one has no time at which a level is passed
             smoothed = local_linear(places, accuracy[tokens > 0], SMOOTHING)
             one = RunCurve(str(run), places, smoothed, float(accuracy[0]))
             found.setdefault(str(phenomenon), {}).setdefault(str(line), []).append(one)
@@ -103,6 +103,7 @@ def age_of_acquisition(curves: pd.DataFrame, factors: pd.DataFrame) -> pd.DataFr
     if times.shape[1] < 2:
         return pd.DataFrame(columns=[*COLUMNS, "p_holm"])
     late = pd.Series(lateness(times.to_numpy(), ends.to_numpy()), times.index).where(known.any(axis=1))
+    # To lack a factor is a level of it.
     levels = factors.where(factors.notna(), "none").astype(str).loc[times.index]
     table = pd.DataFrame(_compare_levels(late, times, levels), columns=list(COLUMNS))
     return table.assign(p_holm=holm(table["p"].to_numpy(np.float64)))
@@ -117,12 +118,14 @@ def half_way_times(curves: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     times: dict[str, dict[str, float]] = {}
     ends: dict[str, Array] = {}
     for phenomenon, lines in read_curves(curves[curves["phenomenon"] != "all"]).items():
+        # One level for all lines: half way of its own rise would be passed early by a line that learns little.
         start, end = (float(np.mean(values)) for values in starts_and_ends(list(lines.values())))
         for run in chain(*lines.values()):
             ends[run.run] = run.places[[0, -1]]
             if end - start >= LEAST_CHANGE:
                 times.setdefault(phenomenon, {})[run.run] = time_at(run, (start + end) / 2)
     bounds = pd.DataFrame.from_dict(ends, "index")
+    # Lateness is by means over rows and columns, which only compare in a table without gaps.
     return pd.DataFrame(times, bounds.index).dropna(axis=1), bounds
 
 
@@ -142,6 +145,7 @@ def lateness(times: Array, ends: Array) -> Array:
         # The ratio is taken of logarithms, because far out in the tail both the density and the probability are 0 in
         # floating point.
         hazard = np.exp(-(beyond**2) / 2 - log_ndtr(beyond)) / np.sqrt(2 * np.pi)
+        # Mean and variance of a normal distribution that is cut off at the bound.
         filled = np.where(side, expected + side * spread * hazard, bound)
         squares = (filled - expected) ** 2 + np.where(side, 1 - beyond * hazard - hazard**2, 0) * spread**2
         # The spread stays above 0, because ``beyond`` is divided by it.
@@ -185,14 +189,10 @@ def _compare_levels(late: pd.Series, times: pd.DataFrame, factors: pd.DataFrame)
             of_runs = weights @ inverse  # the weights of the runs' lateness in the difference of the levels
             error = float(np.sqrt(variance * (of_runs**2).sum())) if is_told else np.nan
             left, right = (int((times[own] == side).sum().sum()) for side in (-np.inf, np.inf))
-            ratio = _ratio(float(of_runs @ known), error, freedom)
-            yield factor, level, against, *ratio, int(own.sum()), times.shape[1], left, right
-
-
-def _ratio(difference: float, error: float, freedom: int) -> tuple[float, float, float, float]:
-    """Return the ratio of a difference of logarithms, its 95 % interval and p; NaN where the error is not known."""
-    if not error > 1e-9:  # decades, which rounding leaves of equal runs
-        return np.nan, np.nan, np.nan, np.nan
-    half = float(student.ppf((1 + CONFIDENCE) / 2, freedom)) * error
-    p = float(2 * student.sf(abs(difference) / error, freedom))
-    return 10**difference, 10 ** (difference - half), 10 ** (difference + half), p
+            ratio = low = high = p = np.nan
+            if error > 1e-9:  # decades, which rounding leaves of equal runs
+                difference = float(of_runs @ known)
+                half = float(student.ppf((1 + CONFIDENCE) / 2, freedom)) * error
+                ratio, low, high = (10**one for one in (difference, difference - half, difference + half))
+                p = float(2 * student.sf(abs(difference) / error, freedom))
+            yield factor, level, against, ratio, low, high, p, int(own.sum()), times.shape[1], left, right

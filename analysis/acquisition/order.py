@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
+from scipy.stats import kendalltau, rankdata
 
 from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.runs import Run
@@ -66,9 +66,8 @@ class Order:
     """When each line learned the phenomena."""
 
     table: pd.DataFrame  # see find_order
-    before: (
-        pd.DataFrame
-    )  # BEFORE_COLUMNS, a row for every two phenomena that have a rank, the one of the lower first
+    # BEFORE_COLUMNS, a row for every two phenomena that have a rank, the one of the lower first
+    before: pd.DataFrame
 
 
 def find_order(shapes: Shapes) -> Order:
@@ -135,6 +134,7 @@ def is_first(tokens: float, first: float) -> bool:
 def _milestones(
     rows: pd.DataFrame, curves: Mapping[str, Curve], untrained: pd.Series
 ) -> Iterator[dict[str, object]]:
+    """Yield the rows of the phenomena of a line, without ranks, for ``find_order``."""
     for row in rows.to_dict("records"):
         curve, start = curves[row["phenomenon"]], untrained[row["phenomenon"]]
         first, middle = curve.tokens[0], half_way(curve, start)
@@ -164,6 +164,7 @@ def _with_bounds(name: str, first: float, tokens: float, low: float, high: float
 
 
 def _state(row: Row, curve: Curve, untrained: float) -> str:
+    """Return the state of a phenomenon (``find_order``)."""
     if not curve.has_error:
         return TOO_FEW
     if np.isnan(row["onset"]):
@@ -191,7 +192,9 @@ def order_agreement(order: pd.DataFrame, between: str, differs: Callable[[str, s
     for first, second in combinations(ranks.columns, 2):
         shared = ranks[[first, second]].dropna()
         both = int(onsets.loc[shared.index, [first, second]].notna().all(axis=1).sum())
-        tau, p = _tau(shared[first].to_numpy(), shared[second].to_numpy())
+        tau = p = np.nan
+        if len(shared) >= FEWEST_PHENOMENA and shared.nunique().min() > 1:
+            tau, p = kendalltau(shared[first].to_numpy(), shared[second].to_numpy(), variant="b")
         rows.append((between, first, second, differs(first, second), len(shared), both, tau, p))
     return pd.DataFrame(rows, columns=list(AGREEMENT_COLUMNS))
 
@@ -222,15 +225,6 @@ def differences(runs: Sequence[Run], *, by_line: bool) -> Callable[[str, str], s
 
 def _format_range(taus: pd.Series) -> str:
     return f"{taus.min():.2f} to {taus.max():.2f}" if len(taus) > 1 else ""
-
-
-def _tau(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
-    from scipy.stats import kendalltau
-
-    if len(first) < FEWEST_PHENOMENA or np.ptp(first) == 0 or np.ptp(second) == 0:
-        return np.nan, np.nan
-    result = kendalltau(first, second, variant="b")
-    return float(result.statistic), float(result.pvalue)
 
 
 @lru_cache(maxsize=1)  # the first screen tells it too
@@ -274,7 +268,7 @@ def _agreements(scored: BenchmarkScores, order: pd.DataFrame, onsets: pd.DataFra
     """Compare lines, and runs too where there are more of them than lines."""
     runs = scored.study.runs
     tables = [order_agreement(order, "lines", differences(runs, by_line=True))]
-    if onsets["name"].nunique() > order["name"].nunique():
+    if onsets["name"].nunique() > order["name"].nunique():  # else each run is a line, compared above
         # Order the phenomena of each run that have a rank in its line, but those that it has from the start.
         of_line = order.set_index(["name", "phenomenon"])[["state", "first_checkpoint"]]
         lines = onsets["name"].map({run.label: run.line for run in runs})

@@ -29,13 +29,13 @@ MOST_CHANGES = 3
 LEAST_CHECKPOINTS = 8
 LEAST_APART = 0.3  # decades between two changes, and between one and an end of the curve: a factor of 2 in tokens
 TEST_DRAWS = 10_000  # a hundred curves and more can be significant after Holm
-_PLACE_DRAWS = 1000
+_PLACE_DRAWS = 1000  # of the places, 25 of which lie beyond each end of an interval
 _NOISE_DRAWS = 300
 _CORRELATIONS = (0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8)  # above these, bends follow nearly all of the noise
 # The number of sets of three changes grows with the third power of this number.
 _MOST_PLACES = 48  # checkpoints that a change may be at; of more, so many are taken at even distances
 _NEAR = 1e-9
-_BLOCK = 500
+_BLOCK = 500  # draws that are compared at once, so that the gains of all sets of bends fit into memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +46,8 @@ class Changes:
     tokens: Array  # float64[m], the changes that the sequential test finds, at least one even if p is large
     low: Array  # float64[m], percentile intervals of these places at 95 %, for m changes
     high: Array
-    slopes: (
-        Array  # float64[m + 1], change of the curve per decade of tokens, before the first change and after each
-    )
+    # float64[m + 1], change of the curve per decade of tokens, before the first change and after each
+    slopes: Array
     levels: Array  # float64[m], height of the bent line at the changes
     may_be_more: bool  # as many as are looked for on this axis, so that the curve may have more
 
@@ -85,9 +84,14 @@ def find_changes(curve: Curve, seed: int = 0, draws: int = TEST_DRAWS) -> Change
     # The quantiles of the draws may leave the estimate out, so the interval is widened to hold it.
     first, last = np.minimum(low, chosen.places), np.maximum(high, chosen.places)
     # The true change may lie between two checkpoints, so the interval reaches half way to the next ones.
-    ends = _halfway(axis, first, -1), _halfway(axis, last, 1)
     return Changes(
-        p, curve.tokens[chosen.places], *ends, chosen.slopes, chosen.values[chosen.places], count == most
+        p=p,
+        tokens=curve.tokens[chosen.places],
+        low=_halfway(axis, first, -1),
+        high=_halfway(axis, last, 1),
+        slopes=chosen.slopes,
+        levels=chosen.values[chosen.places],
+        may_be_more=count == most,
     )
 
 
@@ -138,14 +142,15 @@ def _fading(steps: int, correlation: float) -> Array:
 
 
 def _share_beyond(statistic: float, drawn: Array) -> float:
+    # The curve itself counts as a draw, so that p is never 0.
     return float((1 + (drawn >= statistic).sum()) / (1 + len(drawn)))
 
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    places: Ids
-    slopes: Array
-    values: Array
+    places: Ids  # int64[m]
+    slopes: Array  # float64[m + 1], per decade of tokens
+    values: Array  # float64[T], the height of the line at the checkpoints
 
 
 def _fit(curve: Curve, places: Ids) -> _Fit:
@@ -177,7 +182,7 @@ def _most(tokens: tuple[float, ...]) -> int:
 def _halfway(tokens: tuple[float, ...], places: Ids, to: int) -> Array:
     """Return the tokens halfway, on the log axis, from tried checkpoints to the next one before or after them."""
     tried, known = _tried(tokens), np.array(tokens)
-    stops = np.concatenate([tried[:1] - 1, tried, tried[-1:] + 1])
+    stops = np.concatenate([tried[:1] - 1, tried, tried[-1:] + 1])  # checkpoints between them were not tried
     return np.asarray(np.sqrt(known[places] * known[stops[np.searchsorted(stops, places) + to]]))
 
 
@@ -198,6 +203,7 @@ def _places(tokens: tuple[float, ...], count: int) -> Ids:
     logs = np.log10(tokens)
     sets = np.array(list(combinations(_tried(tokens).tolist(), count)), dtype=np.int64).reshape(-1, count)
     stops = np.pad(sets, ((0, 0), (1, 1)), constant_values=(0, len(logs) - 1))
+    # Less a little, so that rounding of logarithms decides nothing.
     far = np.diff(logs[stops], axis=1) >= LEAST_APART - _NEAR
     with_one_between = np.diff(stops, axis=1) > 1
     apart = far.all(axis=1) & with_one_between.all(axis=1)
@@ -223,9 +229,8 @@ def _largest_gains(tokens: tuple[float, ...], count: int, rest: Array) -> tuple[
     gains, best = [], []
     for start in range(0, len(rest), _BLOCK):
         block = rest[start : start + _BLOCK]
-        scale = np.maximum(
-            np.abs(block).max(axis=1), _NEAR
-        )  # draws with few degrees of freedom are beyond float32
+        # Draws with few degrees of freedom are beyond float32.
+        scale = np.maximum(np.abs(block).max(axis=1), _NEAR)
         parts = (directions @ (block.T / scale).astype(np.float32)).reshape(-1, count, len(block))
         of_sets = np.einsum("ncd,ncd->nd", parts, parts)
         gains.append(of_sets.max(axis=0) * scale**2)

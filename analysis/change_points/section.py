@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pandas as pd
@@ -135,25 +135,16 @@ def _beside_loss(row: Row, table: pd.DataFrame) -> str:
 
 def loss_curves(study: Study) -> dict[str, tuple[str, Curve]]:
     """Return the curve of the loss of every line, in bits per byte: held-out where it was measured, else training."""
-    found = {}
-    held_out, training = loss_by_run(study.held_out), loss_by_run(study.metrics)
-    for line in dict.fromkeys(run.line for run in study.runs):
-        for kind, rows in ((HELD_OUT_LOSS, held_out), (TRAINING_LOSS, training)):
-            curve = _loss_of_line(rows[rows["line"] == line])
-            if line not in found and curve is not None:
-                found[line] = (kind, curve)
+    found: dict[str, tuple[str, Curve]] = {}
+    losses = {HELD_OUT_LOSS: loss_by_run(study.held_out), TRAINING_LOSS: loss_by_run(study.metrics)}
+    for line, (kind, rows) in product(dict.fromkeys(run.line for run in study.runs), losses.items()):
+        own = rows[rows["line"] == line]
+        by_run = own.pivot_table(index="run", columns="bin", values="bits_per_byte", observed=True)
+        shared = by_run.dropna(axis=1)  # a mean over other runs at each checkpoint would jump without a change
+        tokens = own.groupby("bin")["tokens"].mean()[shared.columns].to_numpy(np.float64)
+        if line not in found and can_bend(tokens):
+            found[line] = (kind, loss_curve(tokens, shared.to_numpy(np.float64)))
     return found
-
-
-def _loss_of_line(rows: pd.DataFrame) -> Curve | None:
-    """Estimate a loss from rows of ``loss_by_run``; None where too few checkpoints are shared by all runs."""
-    by_run = rows.pivot_table(index="run", columns="bin", values="bits_per_byte", observed=True).dropna(axis=1)
-    if by_run.empty:
-        return None
-    tokens = rows.groupby("bin")["tokens"].mean()[by_run.columns].to_numpy(np.float64)
-    if not can_bend(tokens):
-        return None
-    return loss_curve(tokens, by_run.to_numpy(np.float64))
 
 
 def loss_curve(tokens: Array, losses: Array) -> Curve:
@@ -165,11 +156,20 @@ def loss_curve(tokens: Array, losses: Array) -> Curve:
     noise, freedom = noise_covariance(tokens, losses)
     mean = losses.mean(axis=0)
     own = (noise + np.eye(steps) * _LEAST_VARIANCE) / seeds
-    nothing = np.zeros_like(own)
-    if seeds == 1:
-        return Curve(tokens, mean, 1, 0, own, nothing, nothing, freedom)
-    apart = losses - mean
-    return Curve(tokens, mean, seeds, 0, own, apart.T @ apart / (seeds * (seeds - 1)), own, freedom)
+    seed_cov = rest_cov = np.zeros_like(own)  # one run says nothing about other seeds
+    if seeds > 1:
+        apart = losses - mean
+        seed_cov, rest_cov = apart.T @ apart / (seeds * (seeds - 1)), own
+    return Curve(
+        tokens=tokens,
+        mean=mean,
+        seeds=seeds,
+        items=0,  # a loss is not over pairs
+        item_cov=own,
+        seed_cov=seed_cov,
+        rest_cov=rest_cov,
+        item_freedom=freedom,
+    )
 
 
 @questions.section(questions.SHAPES, place=5, page="docs/change-points.md")
@@ -195,7 +195,8 @@ def change_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     drawings = draw_changes(table, shapes.estimates, name, scored.title, scored.study.look)
     left_out = "" if accuracies["significant"].any() else "no curve of accuracy changes its slope significantly"
     bent = accuracies[accuracies["significant"]]["phenomenon"]
-    straight = drawings[: 0 if bent.eq("all").any() else 1]  # the overall figure comes first
+    # The overall figure, which comes first, is not shown where the overall curve has no change to see.
+    straight = drawings[: 0 if bent.eq("all").any() else 1]
     curves = accuracies.drop_duplicates(["line", "phenomenon"])
     bending = curves[curves["significant"]]
     counted = (

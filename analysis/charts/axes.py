@@ -23,7 +23,7 @@ _POWER = (
 
 def token_axis(axis: TokenAxis) -> alt.X:
     """Return the axis of training tokens, field ``place`` (``token_place``), unlabeled between 0 and the first."""
-    before = f"datum.value < {axis.first * 0.999:.5g}"
+    before = f"datum.value < {axis.first * 0.999:.5g}"  # less a little, as five digits may be above the first
     return _log_axis("place", TOKENS, (axis.zero, axis.last), _COUNT, before)
 
 
@@ -78,6 +78,7 @@ def _log_axis(field: str, title: str, ends: tuple[float, float], label: str, nev
     Places of which the test ``never`` holds have neither labels nor ticks.
     """
     low, high = map(float, ends)
+    # A single place would leave the axis without a length.
     margin = (high / low) ** _MARGIN if high > low else 2.0
     scale = alt.Scale(type="log", domain=[low / margin, high * margin], nice=False)
     axis = alt.Axis(

@@ -86,6 +86,7 @@ def _flops_lines(base: alt.Chart, lines: NameColumn) -> list[alt.Chart]:
 
 
 def _reference_lines(levels: pd.DataFrame, menus: Sequence[NameColumn]) -> alt.Chart:
+    """Return level lines with a legend, chosen by the same menus as the points."""
     names = list(dict.fromkeys(levels["reference"].astype(str)))
     scale = alt.Scale(
         domain=names, range=[_LEVEL_DASHES[place % len(_LEVEL_DASHES)] for place in range(len(names))]

@@ -33,11 +33,8 @@ document.querySelectorAll('[data-chart="{{ key }}"]:not([data-drawn])').forEach(
 });
 </script>
 """)
-_carriers: set[str] = (
-    set()
-)  # the first chart of this process, whose output has the script that draws the later ones too
-
-
+# the first chart of this process, whose output has the script that draws the later ones too
+_carriers: set[str] = set()
 _DOCUMENT = Environment(autoescape=True).from_string("""\
 <!DOCTYPE html>
 <html lang="en">

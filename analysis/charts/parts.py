@@ -122,6 +122,7 @@ def nest(table: pd.DataFrame, names: Sequence[str], numbers: Sequence[str]) -> R
 
 
 def _short(value: object) -> object:
+    """Return a number in as few digits as a chart needs; None for a missing one, and for infinity."""
     if value is None or isinstance(value, bool | int):
         return value
     number = float(str(value))
@@ -157,6 +158,7 @@ def layered(
 def _chart_of(
     marks: list[alt.Chart], height: int, menus: Sequence[NameColumn], numbers: Sequence[str]
 ) -> LayeredChart:
+    """Put marks into one panel, with the filters of its menus."""
     # Given at once: each of Altair's methods for one of them makes all layers anew.
     chosen = [alt.FilterTransform(filter=keep_chosen(column)) for column in menus]
     return LayeredChart(
@@ -186,13 +188,11 @@ def in_panels(chart: LayeredChart, panels: NameColumn, title: str) -> PanelChart
     one = chart.copy(deep=False)
     one.data, one.config, one.autosize = alt.Undefined, alt.Undefined, alt.Undefined
     one.width, one.height = panel_size(panels)
-    facet = alt.Facet(field=panels.name, type="nominal", sort=list(panels.values), title=title)
-    across = _FEW_ACROSS if panel_size(panels) == _LARGE_PANEL else _ACROSS
     return PanelChart(
         data=alt.NamedData(CURVES),
         spec=one,
-        facet=facet,
-        columns=across,
+        facet=alt.Facet(field=panels.name, type="nominal", sort=list(panels.values), title=title),
+        columns=_FEW_ACROSS if panel_size(panels) == _LARGE_PANEL else _ACROSS,
         spacing={"row": 14, "column": 14},
         config=_CONFIG,
     )
@@ -242,13 +242,6 @@ def _in_menu(lines: NameColumn) -> str:
     return f"{_ALONE} === null || datum.{lines.name} === {_ALONE}"
 
 
-def keep_picked(chart: alt.Chart, lines: NameColumn) -> alt.Chart:
-    """Return the chart without the lines that are not picked."""
-    if not lines.has_several:
-        return chart
-    return chart.transform_filter(alt.ParameterPredicate(param=_PICKED)).transform_filter(_in_menu(lines))
-
-
 def opacity_alone(lines: NameColumn) -> alt.OpacityValue:
     """Return the opacity of a mark of a small panel, where no legend picks lines."""
     return alt.OpacityValue(_PALE, condition={"test": _in_menu(lines), "value": 1})
@@ -284,7 +277,7 @@ def rings(
         choices.append(alt.selection_point(name=_CLICKED, fields=list(clicked_by), on="click", clear=False))
     shown = [{"param": choice.name, "empty": False, "value": 1} for choice in choices]
     over = alt.selection_point(name=_OVER, fields=[lines.name], on="pointerover", clear="pointerout")
-    look = base.mark_point(
+    look: alt.Chart = base.mark_point(
         clip=True,
         size=150,
         fill="transparent",
@@ -294,7 +287,9 @@ def rings(
         description=alt.ExprRef(said),
         cursor="pointer" if clicked_by else alt.Undefined,
     ).encode(strokeOpacity=alt.StrokeOpacityValue(0, condition=shown), tooltip=list(tips))
-    return keep_picked(look, lines).add_params(*choices, over)
+    if lines.has_several:  # a line that is not picked has no rings, else its values would be shown all the same
+        look = look.transform_filter(alt.ParameterPredicate(param=_PICKED)).transform_filter(_in_menu(lines))
+    return look.add_params(*choices, over)
 
 
 def color(lines: NameColumn, *, has_legend: bool = True) -> alt.Color:

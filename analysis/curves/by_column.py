@@ -13,7 +13,7 @@ import pandas as pd
 from ucurve.analysis.curves.learning import band_note, curve_table, learning_figure
 from ucurve.analysis.data.groups import ALL, CROSS, Ids, Pairs, columns, crossed_columns
 from ucurve.analysis.data.runs import Run
-from ucurve.analysis.data.study import BenchmarkScores, Study
+from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.figures.drawings import picture
 from ucurve.analysis.items.histories import RIGHT, TIE, History, read_histories, same_pairs
 from ucurve.analysis.items.seen_before import with_frequencies
@@ -155,11 +155,8 @@ def value_rows(
     return table[table["n"] > 0]
 
 
-def _cut(value: str) -> str:
-    return value if len(value) <= _TITLE else value[: _TITLE - 1] + "…"
-
-
 def _draw_column(scored: BenchmarkScores, histories: Sequence[History], column: str) -> Iterator[str | Drawing]:
+    """Draw the curves of the runs that were scored on the same pairs, and say which others are left out."""
     same, others = same_pairs(histories)
     same = with_frequencies(same, crossed_columns(same[0].shared.table, column))
     groups = same[0].shared.group(column)
@@ -175,7 +172,8 @@ def _draw_column(scored: BenchmarkScores, histories: Sequence[History], column: 
     kept = sizes.nlargest(MOST_DRAWN).index
     drawn = [value for value in sizes.index if value in kept]
     rows = table[table["value"].isin(drawn)]
-    titles = {value: f"{_cut(value)} ({sizes[value]:,})" for value in drawn}
+    short = {value: value if len(value) <= _TITLE else f"{value[: _TITLE - 1]}…" for value in drawn}
+    titles = {value: f"{short[value]} ({sizes[value]:,})" for value in drawn}
     about = f"Accuracy against training tokens for each value of {column} (its pairs), {scored.title}."
     about += f" {band_note(table)}"
     if len(sizes) > len(drawn):
@@ -186,7 +184,10 @@ def _draw_column(scored: BenchmarkScores, histories: Sequence[History], column: 
 
 def _has_column(scored: BenchmarkScores, histories: Sequence[History], column: str) -> bool:
     """Return whether the pairs of a benchmark have a column, or all columns that are crossed."""
-    pairs, every = histories[0].shared.table, _pair_tables(scored.study)
+    pairs, study = histories[0].shared.table, scored.study
+    names = sorted({one.benchmark for one in study.benchmarks()})
+    found = [study.pairs(run, name) for name in names for run in study.runs]
+    every = [table for table in found if table is not None]
     # A column of another benchmark only leaves this one without curves; one that no benchmark has is a mistake.
     crossed = [one for one in crossed_columns(pairs, column) if one not in FREQUENCIES]
     for one in crossed:
@@ -195,13 +196,8 @@ def _has_column(scored: BenchmarkScores, histories: Sequence[History], column: s
     return all(one in pairs for one in crossed)
 
 
-def _pair_tables(study: Study) -> list[pd.DataFrame]:
-    names = {scored.benchmark for scored in study.benchmarks()}
-    found = [study.pairs(run, name) for name in sorted(names) for run in study.runs]
-    return [table for table in found if table is not None]
-
-
 def _rows_of_run(history: History, column: str, rule: TiesRule) -> pd.DataFrame:
+    """Return ``value_rows`` of a run, from its verdicts on the pairs that have a value."""
     clusters, of_pair = value_clusters(history.shared, column)
     of = of_pair[history.items]
     right, ties = (

@@ -112,7 +112,7 @@ def _draw_curves(table: pd.DataFrame, panels: Panels, look: LineStyles) -> Figur
 
 
 def _draw_points(axes: Axes, table: pd.DataFrame, styles: dict[str, LineStyle], size: float) -> None:
-    for (name, _), rows in table.groupby(["over_budgets", "line"]):
+    for (name, _), rows in table.groupby(["over_budgets", "line"]):  # each budget has its own way, in one color
         way, style = rows.sort_values("flops"), styles[str(name)]
         axes.plot(
             way["flops"], way["accuracy"], color=style.color, linestyle=style.dashes, linewidth=0.7, alpha=0.35

@@ -27,7 +27,7 @@ def loss_table(metrics: pd.DataFrame, held_out: pd.DataFrame | None = None) -> p
 def loss_by_run(losses: pd.DataFrame) -> pd.DataFrame:
     """Average bits per byte of each run over the steps of each ``bin``, 1/30 of a decade of tokens, without NaN."""
     rows = losses[losses["bits_per_byte"].notna() & (losses["tokens"] > 0)]
-    bins = np.rint(np.log10(rows["tokens"].to_numpy(dtype=np.float64)) * BINS_PER_DECADE)
+    bins = np.rint(np.log10(rows["tokens"].to_numpy(np.float64)) * BINS_PER_DECADE)
     return (
         rows.assign(bin=bins.astype(np.int64))
         .groupby(["line", "run", "bin"], as_index=False, observed=True)
@@ -36,6 +36,7 @@ def loss_by_run(losses: pd.DataFrame) -> pd.DataFrame:
 
 
 def _average(losses: pd.DataFrame) -> pd.DataFrame:
+    """Average one kind of loss over the runs of each line."""
     table = (
         loss_by_run(losses)
         .groupby(["line", "bin"], as_index=False, observed=True)

@@ -85,7 +85,8 @@ def mean_curve_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
 
 
 def _average_line(rows: pd.DataFrame) -> pd.DataFrame:
-    grid = np.unique(rows.loc[rows["accuracy"].notna(), "tokens"].to_numpy(dtype=np.float64))
+    """Average the runs of one line and phenomenon at every count of tokens that one of them has."""
+    grid = np.unique(rows.loc[rows["accuracy"].notna(), "tokens"].to_numpy(np.float64))
     values = np.array([interpolate_run(part, grid) for _, part in rows.groupby("run", sort=False)])
     mean, sd = values.mean(axis=0), values.std(axis=0, ddof=1)  # NaN where a run has none
     smoothed, spread = (_smooth_stretches(grid, one) for one in (mean, sd))
@@ -106,7 +107,7 @@ def _average_line(rows: pd.DataFrame) -> pd.DataFrame:
 def interpolate_run(rows: pd.DataFrame, grid: Array) -> Array:
     """Read one run's ``accuracy`` at these tokens; NaN outside its range and, as NaN spreads, within a gap."""
     curve = rows.sort_values("tokens")
-    tokens, accuracy = (curve[name].to_numpy(dtype=np.float64) for name in ("tokens", "accuracy"))
+    tokens, accuracy = (curve[name].to_numpy(np.float64) for name in ("tokens", "accuracy"))
     trained, start = tokens > 0, accuracy[tokens == 0]
     values = np.full(len(grid), np.nan)
     values[grid == 0] = start[0] if len(start) else np.nan
@@ -128,6 +129,7 @@ def _smooth_stretches(grid: Array, values: Array) -> Array:
 
 
 def _mean_figure(table: pd.DataFrame, look: LineStyles) -> LineFigure:
+    """Describe smoothed means as lines, and the means themselves as dots."""
     smoothed = table.assign(mark="smoothed", accuracy=table["smoothed"], sizes=table["models"])
     dots = table.assign(mark="mean", low=np.nan, high=np.nan)
     return LineFigure(

@@ -36,7 +36,7 @@ _SHOWN = table_columns(
     "runs",
     "p_holm",
 )
-_NEAR = 1e-12
+_NEAR = 1e-12  # what rounding leaves of the spread of equal values
 
 
 @questions.section(questions.PAIRS, place=4)
@@ -76,10 +76,11 @@ def outlier_table(scores: pd.DataFrame, study: Study) -> pd.DataFrame:
     deviation of the other runs; ``p_holm`` is adjusted over the rows of a line. A curve whose other runs are all equal
     has no row.
     """
+    # The held-out loss is of the same text in all runs, that of training of each run's own batches.
     losses = loss_by_run(study.held_out if len(study.held_out) else study.metrics)
     return stack(
         (
-            _of_line(str(line), _describe_runs(rows, losses[losses["line"] == line]))
+            _of_line(str(line), rows, losses[losses["line"] == line])
             for line, rows in scores[scores["step"] > 0].groupby("line", sort=False, observed=True)
             if rows["run"].nunique() >= FEWEST_RUNS
         ),
@@ -87,8 +88,8 @@ def outlier_table(scores: pd.DataFrame, study: Study) -> pd.DataFrame:
     )
 
 
-def _describe_runs(rows: pd.DataFrame, losses: pd.DataFrame) -> pd.DataFrame:
-    """Return a column for each run, and a row for each measure and phenomenon, from what all runs have."""
+def _of_line(line: str, rows: pd.DataFrame, losses: pd.DataFrame) -> pd.DataFrame:
+    """Test the farthest run of each curve of a line, at what all its runs have, in ``OUTLIER_COLUMNS``."""
     curves = rows.pivot_table(
         index=["phenomenon", "step"], columns="run", values="accuracy", observed=True
     ).dropna()
@@ -96,10 +97,7 @@ def _describe_runs(rows: pd.DataFrame, losses: pd.DataFrame) -> pd.DataFrame:
     bits = losses.pivot_table(index="bin", columns="run", values="bits_per_byte", observed=True)
     last = bits.reindex(columns=curves.columns).dropna().tail(1).rename(index=lambda _: "")
     parts = {AT_THE_END: phenomena.last(), OVER_TRAINING: phenomena.mean(), LOSS: last}
-    return pd.concat(parts, names=["measure", "phenomenon"])
-
-
-def _of_line(line: str, described: pd.DataFrame) -> pd.DataFrame:
+    described = pd.concat(parts, names=["measure", "phenomenon"])  # a column for each run
     keys = described.index.to_frame().itertuples(index=False, name=None)
     table = pd.DataFrame(
         [
@@ -125,12 +123,12 @@ def farthest_run(values: pd.Series) -> dict[str, object] | None:
     # The variance of the difference has two parts: that of the run, and that of the mean of the n - 1 other runs.
     t = (numbers - means) / (spreads * np.sqrt(1 + 1 / (count - 1)))
     place = int(np.abs(t).argmax())
-    p = min(1.0, 2 * count * float(student.sf(abs(t[place]), count - 2)))
     return {
         "run": values.index[place],
         "value": numbers[place],
         "others": means[place],
         "others_sd": spreads[place],
         "t": t[place],
-        "p": p,
+        # Two-sided, times the number of runs, as it is the farthest of them; the others leave n - 2 degrees of freedom.
+        "p": min(1.0, 2 * count * float(student.sf(abs(t[place]), count - 2))),
     }

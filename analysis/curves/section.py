@@ -19,8 +19,14 @@ from ucurve.analysis.report.html import ReportSection
 def curve_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     """Draw accuracy against tokens; the section says so where only models from elsewhere were scored."""
     nothing = "No checkpoints of a training run were scored on it: no curves."
-    curves = _draw_curves(scored) or (nothing,)
-    yield ReportSection(f"Curves on {scored.heading}", (*_describe_unequal(scored), *curves))
+    parts = [*(_draw_curves(scored) or (nothing,))]
+    # Lines are of different numbers of pairs where those that are too long for a model were left out.
+    pairs = overall(scored.curve_rows()).astype({"line": str}).groupby("line")["n"].max().astype(int)
+    if pairs.nunique() > 1:
+        listed = ", ".join(f"{line} {n:,}" for line, n in pairs.items())
+        unequal = "These lines are not of the same pairs, and their accuracies do not compare as they stand"
+        parts.insert(0, f"{unequal}: {listed}.")
+    yield ReportSection(f"Curves on {scored.heading}", tuple(parts))
 
 
 @questions.section(questions.MODELS, place=1)
@@ -41,14 +47,10 @@ def flops_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
 @questions.section(questions.COST, place=1)
 def loss_sections(study: Study) -> Iterator[ReportSection]:
     """Draw the loss; nothing where no run has metrics."""
-    losses = loss_table(study.metrics, study.held_out)
-    if not losses.empty:
-        drawing = draw_loss_curves(mark_unknown(losses, study.runs), "training_curves", study.look)
-        yield ReportSection("Training", (*_describe_cost(study), *describe_unknown(study.runs), drawing))
-
-
-def _describe_cost(study: Study) -> Iterator[str]:
-    """Say how many FLOPs finished runs took, by the usual estimate."""
+    losses, texts = loss_table(study.metrics, study.held_out), describe_unknown(study.runs)
+    if losses.empty:
+        return
+    # What finished runs took, by the usual estimate.
     costs = {
         run.label: 6.0 * run.parameters * run.facts.tokens_budget
         for run in study.runs
@@ -58,19 +60,13 @@ def _describe_cost(study: Study) -> Iterator[str]:
         each = sorted(set(costs.values()))
         span = f"{each[0]:.2g}" if len(each) == 1 else f"{each[0]:.2g} to {each[-1]:.2g}"
         total = f"{len(costs)} finished run{'s' if len(costs) > 1 else ''} took {sum(costs.values()):.2g} FLOPs"
-        yield f"{total}, {span} each (6 times parameters times tokens)."
-
-
-def _describe_unequal(scored: BenchmarkScores) -> Iterator[str]:
-    """Say so where lines are of different numbers of pairs, as when those that are too long were left out."""
-    rows = overall(scored.curve_rows())
-    pairs = rows.astype({"line": str}).groupby("line")["n"].max().astype(int)
-    if pairs.nunique() > 1:
-        listed = ", ".join(f"{line} {n:,}" for line, n in pairs.items())
-        yield f"These lines are not of the same pairs, and their accuracies do not compare as they stand: {listed}."
+        texts.insert(0, f"{total}, {span} each (6 times parameters times tokens).")
+    drawing = draw_loss_curves(mark_unknown(losses, study.runs), "training_curves", study.look)
+    yield ReportSection("Training", (*texts, drawing))
 
 
 def _draw_curves(scored: BenchmarkScores) -> list[Drawing]:
+    """Draw the curves of a benchmark, and say where the chart lacks linking functions; none without checkpoints."""
     rows = scored.curve_rows()
     if rows.empty:
         return []

@@ -54,12 +54,13 @@ class Design:
     @property
     def crossed(self) -> tuple[tuple[str, str], ...]:
         """The pairs of factors of which every level of one was trained with every level of the other."""
-        return tuple(pair for pair in itertools.combinations(self.varying, 2) if self._is_crossed(*pair))
-
-    def _is_crossed(self, one: str, other: str) -> bool:
-        texts = {name: _texts(self.table[name]) for name in (one, other)}
-        levels, others = (set(texts[name]) - {None} for name in (one, other))
-        return _count(texts, [one, other]) == len(levels) * len(others)
+        texts = {name: _texts(self.table[name]) for name in self.varying}
+        levels = {name: len(set(texts[name]) - {None}) for name in texts}
+        return tuple(
+            (one, other)
+            for one, other in itertools.combinations(texts, 2)
+            if _count(texts, (one, other)) == levels[one] * levels[other]
+        )
 
     def views(self) -> Iterator[Mapping[str, Mapping[str, Level]]]:
         """Yield the levels of the lines by their label: of all lines, then of those that leave out what curves do."""
@@ -70,9 +71,6 @@ class Design:
                 for run, label in self.lines(*without).items()
             }
 
-    def _decides(self, factor: str, other: str) -> bool:
-        return other in self.table and self.table.groupby(factor)[other].nunique(dropna=False).max() == 1
-
     @cache  # noqa: B019 - a design lives as long as its study
     def lines(self, *without: str) -> Mapping[str, str]:
         """Return the label of each run's line: the runs that are equal in all factors but ``without``.
@@ -81,8 +79,9 @@ class Design:
         label has the levels of the factors in which the lines differ; where there is one line, or a line has no level
         of them, the model's name, or the levels of ``FACTORS`` that are left.
         """
-        if "architecture" in without and self._decides("architecture", "objective"):
-            without = (*without, "objective")
+        if "architecture" in without and "objective" in self.table:
+            objectives = self.table.groupby("architecture")["objective"].nunique(dropna=False)
+            without = (*without, "objective") if objectives.max() == 1 else without
         left_out = [name for name in map(str, self.table) if _is_left_out(name, without)]
         levels = self.table.drop(columns=left_out)
         telling = _telling(levels)
@@ -102,11 +101,13 @@ def make_design(factors: Mapping[str, Mapping[str, Level]], hashes: Mapping[str,
     The hashes tell lines apart where no factor does: a model file that was edited between two runs, or another version
     that built another tokenizer.
     """
+    # Eight digits of a hash tell the runs of a grid apart, and fit into a label.
     named = {run: {_TEXT: text[:8], _SETTINGS: settings[:8]} for run, (text, settings) in hashes.items()}
     return Design({run: {**levels, **named[run]} for run, levels in factors.items()})
 
 
 def _is_left_out(name: str, without: Sequence[str]) -> bool:
+    """Return whether a factor, or what it depends on, is among those that lines need not be equal in."""
     if name == _SETTINGS:  # which every factor changes
         return bool(without)
     part_of = next((factor for start, factor in _PART_OF.items() if name.startswith(start)), name)

@@ -51,7 +51,14 @@ def read_table(
         source = pyarrow.dataset.dataset(path, format=pyarrow.dataset.CsvFileFormat(convert_options=convert))
         table = source.to_table(columns=list(columns), filter=where)
     except pa.ArrowException as error:
-        raise _broken_line(path, columns, error) from error
+        # Arrow does not say which line is broken, so the file is read again, with what is not UTF-8 as surrogates.
+        with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
+            reader = csv.reader(file)
+            header = next(reader)
+            for cells in reader:
+                if problem := _problem_in_cells(header, cells, columns):
+                    raise UserError(f"{path}:{reader.line_num}: {problem}") from error
+        raise UserError(f"{path}: broken CSV: {error}") from error
     frame: pd.DataFrame = table.unify_dictionaries().to_pandas()
     return frame
 
@@ -80,19 +87,9 @@ def read_records(path: Path, columns: Mapping[str, Kind]) -> pd.DataFrame:
     return frame
 
 
-def _broken_line(path: Path, columns: Mapping[str, Kind], error: Exception) -> UserError:
-    # Arrow does not say which line is broken, so the file is read again, with what is not UTF-8 as surrogates.
-    with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
-        reader = csv.reader(file)
-        header = next(reader)
-        for cells in reader:
-            if problem := _problem_in_cells(header, cells, columns):
-                return UserError(f"{path}:{reader.line_num}: {problem}")
-    return UserError(f"{path}: broken CSV: {error}")
-
-
 def _problem_in_cells(header: list[str], cells: list[str], columns: Mapping[str, Kind]) -> str | None:
-    if not cells:
+    """Return what is wrong with a line of a CSV file; None where nothing is."""
+    if not cells:  # Arrow passes over empty lines
         return None
     if len(cells) != len(header):
         return f"{len(cells)} cells where the header has {len(header)}"
@@ -113,6 +110,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _problem_in_record(line: bytes, columns: Mapping[str, Kind]) -> str | None:
+    """Return what is wrong with a line of JSON; None where nothing is."""
     try:
         record = json.loads(line)
     except ValueError as error:

@@ -49,9 +49,8 @@ METRIC_COLUMNS: dict[str, Kind] = {
 }
 HELD_OUT_COLUMNS: dict[str, Kind] = METRIC_COLUMNS | {"flops": "number"}
 AGGREGATES = pyarrow.compute.field("paradigm") == "all"  # the overall row over pairs and one row per phenomenon
-OVERALL_MEANS = pyarrow.compute.field("paradigm").isin(
-    MEANS
-)  # the overall rows over paradigms and over phenomena
+# the overall rows over paradigms and over phenomena
+OVERALL_MEANS = pyarrow.compute.field("paradigm").isin(MEANS)
 OF_MASKED = {  # the ways to score masked models that go with those of causal ones, the first found first
     "sentence": ("pll_l2r", "pll"),
     "conditional": ("pll_conditional",),
@@ -95,8 +94,19 @@ def metric_frame(runs: Iterable[Run]) -> pd.DataFrame:
         UserError: with file and line, when a file is broken.
         DamagedError: when that of a finished run is missing or not what was written.
     """
-    told = [run for run in runs if run.facts is None or run.facts.objective == "causal"]
-    frames = [_read_metrics(run) for run in told if (run.folder / METRICS).is_file() or _digest(run) is not None]
+    frames = []
+    for run in runs:
+        path, digest = run.folder / METRICS, run.facts.metrics_sha256 if run.facts else None
+        is_told = run.facts is None or run.facts.objective == "causal"
+        if not is_told or (digest is None and not path.is_file()):
+            continue
+        if not path.is_file():
+            raise DamagedError(f"{path}: missing; restore it from a copy")
+        records = read_records(path, METRIC_COLUMNS)  # says of a broken line which it is
+        if digest not in (None, sha256_file(path)):
+            raise DamagedError(f"{path}: not what was written; restore it from a copy")
+        # Of a step that was taken twice, the last line is of the run that went on.
+        frames.append(_with_run_names(run, records.drop_duplicates("step", keep="last")))
     return _concatenate(frames, ["run", "line", *METRIC_COLUMNS])
 
 
@@ -184,11 +194,6 @@ def one_ties_rule(frame: pd.DataFrame, first: Mapping[str, TiesRule | None] | No
     return frame[frame.index.isin([place for part in parts for place in part])]
 
 
-def without_ngrams(frame: pd.DataFrame) -> pd.DataFrame:
-    """Leave out the rows of n-gram models: sections are made of models, beside which ``analysis.ngrams`` puts them."""
-    return frame if frame.empty else frame[~frame["scorer"].astype(str).str.startswith(NGRAM)]
-
-
 def stack(tables: Iterable[pd.DataFrame], columns: Sequence[str] = ()) -> pd.DataFrame:
     """Put tables below each other; where there are none, the table has these columns and no rows."""
     every = list(tables)
@@ -208,6 +213,7 @@ def targets(frame: pd.DataFrame) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def _ways_of_scoring(rows: pd.DataFrame) -> list[tuple[str, ...]]:
+    """Return the ways in which one benchmark was scored (``targets``), the scorer of causal models first."""
     runs, linkings = (rows.groupby("scorer")[name].agg(set) for name in ("run", "linking"))
     left, ways = sorted(runs.index, key=lambda name: (name not in OF_MASKED, name)), []
     while left:
@@ -221,23 +227,9 @@ def _ways_of_scoring(rows: pd.DataFrame) -> list[tuple[str, ...]]:
     return ways
 
 
-def _read_metrics(run: Run) -> pd.DataFrame:
-    path, digest = run.folder / METRICS, _digest(run)
-    if not path.is_file():
-        raise DamagedError(f"{path}: missing; restore it from a copy")
-    records = read_records(path, METRIC_COLUMNS)  # says of a broken line which it is
-    if digest not in (None, sha256_file(path)):
-        raise DamagedError(f"{path}: not what was written; restore it from a copy")
-    return _with_run_names(run, records.drop_duplicates("step", keep="last"))
-
-
 def _check_held_out(run: Run) -> None:
     """Compare the held-out losses with what ``run.json`` says now, as training may have added some since."""
     refuse_faults(own_faults(run.folder, read_run_facts(run.folder), [HELD_OUT]), "restore it from a copy")
-
-
-def _digest(run: Run) -> str | None:
-    return run.facts.metrics_sha256 if run.facts else None
 
 
 def _with_run_names(run: Run, frame: pd.DataFrame) -> pd.DataFrame:

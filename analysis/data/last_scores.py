@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ucurve.analysis.data.files import PAIR_COLUMNS, known_linking
-from ucurve.analysis.data.study import BenchmarkScores, LastScores, Study
+from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.errors import UserError
 from ucurve.eval.metrics.accuracy import items, pair_credits
 from ucurve.eval.metrics.levels import MEANS, levels_of
@@ -65,6 +65,7 @@ class ModelScores:
 
     @cached_property
     def _rows(self) -> pd.DataFrame:
+        """A row for each model and paradigm, phenomenon (``ALL_OF``) and for all pairs, see ``points``."""
         clusters, levels = self.clusters, self.clusters.levels
         size = clusters.sums(np.ones(len(self.pairs)))
         n, some = levels.totals(levels.n), slice(len(levels.labels) - len(MEANS))
@@ -91,24 +92,28 @@ def load_last_scores(scored: BenchmarkScores, linking: str | None = None) -> Mod
     pairs = stored[0].pairs
     counts, names = in_accuracies(pairs), list(PAIR_COLUMNS)
     kept = pairs[counts].reset_index(drop=True)
-
-    def is_alike(other: pd.DataFrame) -> bool:
-        return other is pairs or (other[names].equals(pairs[names]) and in_accuracies(other).equals(counts))
-
-    tables = {one.run.label: _join_scores(scored, one, pairs, len(kept)) for one in stored if is_alike(one.pairs)}
-    scores = {run: table for run, table in tables.items() if not function.missing(table)}
+    scores = {}
+    for one in stored:
+        run, own = one.run, one.pairs
+        if own is pairs or (own[names].equals(pairs[names]) and in_accuracies(own).equals(counts)):
+            table = items(pairs, one.scores).reset_index(drop=True)
+            if len(table) != len(kept):
+                path = score_path(run.folder, scored.benchmark, scored.scorer_of(run), one.step)
+                raise UserError(f"{path}: scores of {len(table)} of the {len(kept)} pairs; score it again")
+            if not function.missing(table):
+                scores[run.label] = table
+    if not scores:
+        return None
     credit = {run: pair_credits(table, function, scored.ties_rule) for run, table in scores.items()}
     rows, labels = scored.rows[scored.rows["linking"] == name], [run.label for run in scored.study.runs]
     left_out = tuple(label for label in labels if label not in scores and (rows["run"] == label).any())
-    return ModelScores(scored.benchmark, kept, scores, pd.DataFrame(credit), left_out) if scores else None
-
-
-def _join_scores(scored: BenchmarkScores, one: LastScores, pairs: pd.DataFrame, expected: int) -> pd.DataFrame:
-    table = items(pairs, one.scores).reset_index(drop=True)
-    if len(table) != expected:
-        path = score_path(one.run.folder, scored.benchmark, scored.scorer_of(one.run), one.step)
-        raise UserError(f"{path}: scores of {len(table)} of the {expected} pairs; score it again")
-    return table
+    return ModelScores(
+        benchmark=scored.benchmark,
+        pairs=kept,
+        scores=scores,
+        credit=pd.DataFrame(credit),
+        left_out=left_out,
+    )
 
 
 @dataclass(frozen=True, eq=False)

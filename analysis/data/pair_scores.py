@@ -109,6 +109,7 @@ def _find_files(run: Run, checkpoints: pd.DataFrame, benchmark: str, linking: st
     if not there.any() or not pairs_file.is_file():
         return None
     function = known_linking(linking)
+    # One file tells, because the files of a run on a benchmark are of one scorer.
     if function is None or function.missing(read_stored(paths[int(there.argmax())])):
         return None
     files = tuple(path for path, present in zip(paths, there, strict=True) if present)
@@ -116,13 +117,14 @@ def _find_files(run: Run, checkpoints: pd.DataFrame, benchmark: str, linking: st
 
 
 def _read_items(run: Run, stored: ScoreFiles, rule: TiesRule, cluster: str) -> Items:
+    """Read the credits of one run from its score files."""
     pairs = read_stored(stored.pairs_file, needed=PAIR_COLUMNS)
     kept = in_accuracies(pairs).to_numpy()
     named = pairs[["pair", "phenomenon", "paradigm"]].astype({"phenomenon": str, "paradigm": str})
     named = named.assign(cluster=pair_clusters(pairs, cluster, str(stored.pairs_file)))
     # A run may have millions of credits. In half points each takes one byte, an eighth of a float64.
     half_points = np.empty((len(stored.files), int(kept.sum())), dtype=np.uint8)
-    for place, row in enumerate(half_points):
+    for place, row in enumerate(half_points):  # one file at a time, so that scores take memory once
         row[:] = HALVES * pair_credits(stored.read(place, pairs), stored.linking, rule)[kept]
     chosen = stored.checkpoints
     return Items(
@@ -170,6 +172,7 @@ def _rows(scored: BenchmarkScores, linking: Linking) -> Iterator[pd.DataFrame]:
 
 
 def _joined(rows: pd.DataFrame, more: pd.DataFrame) -> pd.DataFrame:
+    """Put rows below others whose names are categorical, and keep them so."""
     names = [name for name in rows if isinstance(rows[name].dtype, pd.CategoricalDtype)]
     return pd.concat([rows.astype(dict.fromkeys(names, str)), more], ignore_index=True).astype(
         dict.fromkeys(names, "category")

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 import pandas as pd
@@ -42,9 +43,8 @@ class Run:
     label: str  # the shortest end of its path that no other run of the analysis has
     saved: tuple[int, ...]  # steps of the checkpoints that are complete
     facts: RunFacts | None  # what run.json says; None for a model that was not trained here
-    flops_per_token: float | None = (
-        None  # of its matrix products, which manifests record; None without a checkpoint
-    )
+    # of its matrix products, which manifests record; None without a checkpoint
+    flops_per_token: float | None = None
     design: Design = NO_DESIGN  # of all runs of the analysis
     is_alone: bool = False  # a copy of another run, or one that has a copy: no seed of its line
 
@@ -115,7 +115,12 @@ def find_runs(patterns: Iterable[str]) -> list[Run]:
     """
     folders = {folder.resolve(): folder for pattern in patterns for folder in _match_runs(pattern)}
     ordered = sorted(folders.values(), key=lambda folder: (folder.name, str(folder)))
-    labels = _shortest_labels([folder.resolve() for folder in ordered])
+    # A label is the shortest end of its path that no other run has, as long for all.
+    paths = [folder.resolve() for folder in ordered]
+    for length in range(1, max(len(path.parts) for path in paths) + 1):
+        labels = ["/".join(path.parts[-length:]) for path in paths]
+        if len(set(labels)) == len(labels):
+            break
     runs = [_read_run(folder, label) for folder, label in zip(ordered, labels, strict=True)]
     # Runs are placed by their lines, which only a design knows.
     placed = sorted(_with_design(runs), key=_place)
@@ -151,6 +156,7 @@ def describe_copies(runs: Iterable[Run]) -> list[str]:
 
 
 def _match_runs(pattern: str) -> list[Path]:
+    """Return the run folders of a pattern; a ``UserError`` with what may have been meant where there are none."""
     paths = match_folders(pattern)
     if found := [path for path in paths if _is_run(path)]:
         return found
@@ -171,30 +177,22 @@ def _is_run(path: Path) -> bool:
 
 
 def _nearest_folder(pattern: str) -> Path | None:
+    """Return the folder with runs whose path is most like a pattern that none matches; None where none is near."""
     reached = Path()
     for part in Path(pattern).parts:
         if not (reached / part).is_dir():
             children = [child.name for child in reached.iterdir() if child.is_dir()]
             # Wildcards would count as letters in which the names differ.
             reached /= nearest(re.sub(r"[*?\[\]]", "", part), children) or ""
-            return reached if reached != Path() and _leads_to_runs(reached) else None
+            near = chain([reached], reached.glob("*"), reached.glob("*/*"))
+            return reached if reached != Path() and any(map(_is_run, near)) else None
         reached /= part
     return None if reached == Path() else reached
 
 
-def _leads_to_runs(folder: Path) -> bool:
-    return _is_run(folder) or any(_is_run(inner) for depth in ("*", "*/*") for inner in folder.glob(depth))
-
-
-def _shortest_labels(folders: Sequence[Path]) -> list[str]:
-    for length in range(1, max(len(folder.parts) for folder in folders) + 1):
-        labels = ["/".join(folder.parts[-length:]) for folder in folders]
-        if len(set(labels)) == len(labels):
-            break
-    return labels
-
-
 def _read_run(folder: Path, label: str) -> Run:
+    """Read what a run folder says of itself, without the design of all runs."""
+    # A folder of scores alone has neither of these files, a run both.
     if not (folder / RECORD).is_file() and (folder / CONFIGURATION).is_file():
         raise DamagedError(f"{folder / RECORD}: missing, and the folder is a run's; restore it from a copy")
     whole = [path for path in checkpoints(folder) if (path / MANIFEST).exists()]
@@ -204,7 +202,7 @@ def _read_run(folder: Path, label: str) -> Run:
         manifest = read_manifest(path)
         if manifest.step != step:
             raise DamagedError(f"{path / MANIFEST}: of step {manifest.step}, in the folder of step {step}")
-        if manifest.tokens:
+        if manifest.tokens:  # step 0 has none, and each other step has the same ratio
             flops_per_token = manifest.flops_exact / manifest.tokens
     return Run(folder, label, tuple(sorted(saved)), read_run_facts(folder), flops_per_token=flops_per_token)
 
@@ -217,6 +215,7 @@ def _place(run: Run) -> tuple[float, float, str, int, int]:
 
 
 def _with_design(runs: Sequence[Run]) -> list[Run]:
+    """Tell each run the design of all, and whether it is one of several copies."""
     facts = {run.label: run.facts for run in runs if run.facts}
     factors = {run.label: run.facts.factors or read_factors(run.folder, run.facts) for run in runs if run.facts}
     design = make_design(factors, {label: (one.data_sha256, one.cell_sha256) for label, one in facts.items()})

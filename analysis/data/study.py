@@ -13,13 +13,13 @@ from ucurve.analysis.data.design import Design
 from ucurve.analysis.data.files import PAIR_COLUMNS, read_stored, stored_scores
 from ucurve.analysis.data.frames import (
     AGGREGATES,
+    NGRAM,
     OVERALL_MEANS,
     held_out_frame,
     metric_frame,
     one_ties_rule,
     score_frame,
     targets,
-    without_ngrams,
 )
 from ucurve.analysis.data.look import look_of
 from ucurve.analysis.data.runs import Run, describe_copies
@@ -131,9 +131,8 @@ class BenchmarkScores:
     study: Study
     benchmark: str
     scorers: tuple[str, ...]  # of causal models and of masked ones (``targets``)
-    _scores: dict[tuple[str, int], pd.DataFrame | None] = field(
-        default_factory=dict, init=False
-    )  # by run and step
+    # by run and step
+    _scores: dict[tuple[str, int], pd.DataFrame | None] = field(default_factory=dict, init=False)
 
     def __repr__(self) -> str:
         """Name it, without the study that it is of."""
@@ -295,11 +294,14 @@ class BenchmarkScores:
         rows = self.rows[self.rows["linking"] == linking]
         last = {str(run): int(step) for run, step in rows.groupby("run", observed=True)["step"].max().items()}
         found = []
-        for run in self.study.runs:
-            scores = self._read_scores(run, last[run.label]) if run.label in last else None
+        for run in (run for run in self.study.runs if run.label in last):
+            key = run.label, last[run.label]
+            if key not in self._scores:  # several linking functions read the same file
+                self._scores[key] = stored_scores(run.folder, self.benchmark, self.scorer_of(run), key[1])
+            scores = self._scores[key]
             pairs = None if scores is None else self.study.pairs(run, self.benchmark)
             if scores is not None and pairs is not None:
-                found.append(LastScores(run, last[run.label], pairs, scores))
+                found.append(LastScores(run, key[1], pairs, scores))
         return found
 
     @cached_property
@@ -308,12 +310,6 @@ class BenchmarkScores:
         runs = set(self.rows["run"].astype(str))
         found = (read_ratings_beside(run.folder, self.benchmark) for run in self.study.runs if run.label in runs)
         return next((table for table in found if table is not None), None)
-
-    def _read_scores(self, run: Run, step: int) -> pd.DataFrame | None:
-        key = run.label, step
-        if key not in self._scores:
-            self._scores[key] = stored_scores(run.folder, self.benchmark, self.scorer_of(run), step)
-        return self._scores[key]
 
 
 def read_study(runs: Sequence[Run], settings: AnalyzeSettings) -> Study:
@@ -324,10 +320,11 @@ def read_study(runs: Sequence[Run], settings: AnalyzeSettings) -> Study:
     """
     for text in describe_copies(runs):
         log_line(text)
-    scores = without_ngrams(score_frame(runs, AGGREGATES | OVERALL_MEANS))
-    metrics = metric_frame(
-        run for run in runs if run.facts is None or not run.facts.averaged
-    )  # they are of training
+    scores = score_frame(runs, AGGREGATES | OVERALL_MEANS)
+    if not scores.empty:  # sections are of models, beside which ``analysis.ngrams`` puts n-grams
+        scores = scores[~scores["scorer"].astype(str).str.startswith(NGRAM)]
+    # Means of checkpoints have no metrics of their own: they are of training.
+    metrics = metric_frame(run for run in runs if run.facts is None or not run.facts.averaged)
     if scores.empty and metrics["bits_per_byte"].dropna().empty:
         folders = ", ".join(str(run.folder) for run in runs)
         raise UserError(
@@ -338,7 +335,13 @@ def read_study(runs: Sequence[Run], settings: AnalyzeSettings) -> Study:
         scores = _choose_rows(runs, scores, settings)
     over_pairs = scores["paradigm"] == "all"
     study = Study(
-        runs, scores[over_pairs], scores[~over_pairs], metrics, held_out_frame(runs), settings, UserTables()
+        runs=runs,
+        scores=scores[over_pairs],
+        means=scores[~over_pairs],
+        metrics=metrics,
+        held_out=held_out_frame(runs),
+        settings=settings,
+        user_tables=UserTables(),
     )
     # The user's tables are checked against the benchmarks, which only a study knows.
     return replace(study, user_tables=_read_user_tables(study))
@@ -382,6 +385,7 @@ def read_reported_of(runs: Sequence[Run], rows: pd.DataFrame, benchmark: str) ->
 
 
 def _choose_rows(runs: Sequence[Run], scores: pd.DataFrame, settings: AnalyzeSettings) -> pd.DataFrame:
+    """Keep the benchmarks that were asked for, each under the rule for ties that its card shows first."""
     if settings.benchmark is not None:
         meant = benchmarks_meant(settings.benchmark, set(scores["benchmark"].astype(str)))
         scores = scores[scores["benchmark"].isin(meant)]

@@ -129,6 +129,7 @@ class LineFigure:
         """The rows that are drawn on paper."""
         table = self.named
         for name in self.menus:
+            # Panels show every value of their column, also where a page has a menu of it.
             table = table if name == self.panel else table[table[name].astype(str) == self.values(name)[0]]
         return table
 

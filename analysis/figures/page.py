@@ -120,27 +120,29 @@ def draw_layout(layout: Layout, *, is_one: bool = True) -> LayeredChart:
     joined = (
         base if layout.dots is None else base.transform_filter(f"datum.{layout.dots[0]} !== '{layout.dots[1]}'")
     )
+    has_untrained = layout.has_untrained and layout.x.scale == "tokens"
+    untrained = axes.untrained_place(TokenAxis(layout.ends)) if has_untrained else []
+    # Where a page listens to clicks on points, they isolate no line.
     choices = parts.zoom_and_legend(line, by_line=not layout.is_clickable, zoom=is_one)
     y, numbers = layout.y, [name for name in ("runs", "n", "step") if name in layout.numbers]
     form = ".2f" if y.is_percent else ".4~f"
-    value = alt.Tooltip(field=y.column, type="quantitative", title=y.label, format=form)
     band = alt.Tooltip(field="band", type="nominal", title="Band (%)" if y.is_percent else "Band")
     tips = [
         *parts.tips(column.name for column in layout.columns),
-        value,
+        alt.Tooltip(field=y.column, type="quantitative", title=y.label, format=form),
         *([band] if layout.has_band else []),
         *parts.tips(dict.fromkeys((*numbers, layout.x.column))),
     ]
     marks = [
         *_level(layout),
-        *_untrained(layout)[: 2 if is_one else 1],  # in panels no label
+        *untrained[: 2 if is_one else 1],  # in panels no label
         *_band_and_line(joined, layout, _up(layout, LOW, height) if layout.has_band else None, choices),
         *([_levels(line).encode(opacity=parts.opacity(line))] if layout.levels else []),
         *_points(base, layout, _SIZE if is_one else _SIZE_IN_PANELS),
         parts.rings(base, line, tips, [line.name, "step"] if layout.is_clickable else None),
     ]
     chart = _with_place(parts.layered(marks, layout.menus, line, layout.numbers), layout)
-    return parts.with_band_text(chart, ".2f" if layout.y.is_percent else ".4~f") if layout.has_band else chart
+    return parts.with_band_text(chart, form) if layout.has_band else chart
 
 
 def draw_panels(layout: Layout) -> PanelChart:
@@ -187,6 +189,7 @@ def _ends(x: Across, values: pd.Series) -> tuple[float, float]:
 
 
 def _across(layout: Layout) -> alt.X:
+    """Return the horizontal axis of a layout."""
     x = layout.x
     if x.scale == "tokens":
         return axes.token_axis(TokenAxis(layout.ends))
@@ -196,9 +199,11 @@ def _across(layout: Layout) -> alt.X:
 
 
 def _up(layout: Layout, field: str, height: str) -> alt.Y:
+    """Return the vertical axis of a layout for one field, such as the lower end of a band."""
     y = layout.y
     if y.is_percent:
         return axes.percent_axis(layout.bottom, field, height).title(y.label)
+    # An end that is not given follows the data, also those that a menu or a page puts in later.
     least, most = (alt.Undefined if end is None else end for end in (y.least, y.most))
     scale = alt.Scale(zero=False, nice=False, padding=6, domainMin=least, domainMax=most)
     return alt.Y(field=field, type="quantitative", title=y.label, scale=scale)
@@ -209,14 +214,8 @@ def _level(layout: Layout) -> list[alt.Chart]:
     return [] if y.level is None else [axes.level_line(100 * y.level if y.is_percent else y.level)]
 
 
-def _untrained(layout: Layout) -> list[alt.Chart]:
-    """Return line and label of the place of models before training."""
-    if layout.x.scale != "tokens" or not layout.has_untrained:
-        return []
-    return axes.untrained_place(TokenAxis(layout.ends))
-
-
 def _with_place(chart: LayeredChart, layout: Layout) -> LayeredChart:
+    # Step 0 has no place on a log axis, and is drawn at one of its own.
     if layout.x.scale != "tokens":
         return chart
     return chart.transform_calculate(place=axes.token_place(TokenAxis(layout.ends)))
@@ -234,7 +233,7 @@ def _band_and_line(
     band = colored.mark_area(clip=True, aria=False)
     if layout.widths:
         mean, band = mean.encode(strokeWidth=parts.widths(dict(layout.widths))), band.encode(detail="part:N")
-    if layout.x.scale == "falling":
+    if layout.x.scale == "falling":  # a loss may rise again on the way, and the line follows training
         mean = mean.encode(order="step:Q")
     mean = mean.add_params(*choices)
     if low is None:

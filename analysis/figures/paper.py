@@ -9,7 +9,15 @@ from numpy.typing import ArrayLike
 
 from ucurve.analysis.figures.described import HIGH, LOW, LineFigure
 from ucurve.analysis.plotting.facets import draw_panels, line_legend
-from ucurve.analysis.plotting.style import LineStyle, TokenAxis, log_axis, percent_axis, power_label, token_label
+from ucurve.analysis.plotting.style import (
+    DOTTED,
+    LineStyle,
+    TokenAxis,
+    log_axis,
+    percent_axis,
+    power_label,
+    token_label,
+)
 
 _TICK_LABELS = {"tokens": token_label, "flops": power_label}  # of logarithmic axes
 _LARGE, _SMALL = 2.2, 1.2  # markers of one panel, and of several
@@ -18,13 +26,13 @@ _LARGE, _SMALL = 2.2, 1.2  # markers of one panel, and of several
 def draw(figure: LineFigure) -> Figure:
     """Draw all panels of a figure, with the legend below."""
     panels = figure.panels
-
-    def draw_one(axes: Axes, rows: pd.DataFrame) -> None:
-        draw_panel(axes, figure, rows, is_one=len(panels) == 1)
-
-    labels = (figure.x.label, figure.y.label)
     return draw_panels(
-        panels, draw_one, labels, figure.with_reasons(figure.note), legend_of(figure), across=figure.across
+        panels,
+        lambda axes, rows: draw_panel(axes, figure, rows, is_one=len(panels) == 1),
+        (figure.x.label, figure.y.label),
+        figure.with_reasons(figure.note),
+        legend_of(figure),
+        across=figure.across,
     )
 
 
@@ -58,7 +66,12 @@ def draw_panel(axes: Axes, figure: LineFigure, rows: pd.DataFrame | None = None,
                 axes.fill_between(x, joined[LOW], joined[HIGH], color=style.color, alpha=0.18, linewidth=0)
             axes.plot(x, joined[figure.y.column], color=style.color, linestyle=style.dashes, linewidth=width)
             _draw_points(axes, figure, part, style, _LARGE if is_one else _SMALL)
-    _set_up(axes, figure)
+    if figure.y.is_percent:
+        percent_axis(axes, figure.lowest(figure.on_paper))
+    else:
+        if figure.y.level is not None:
+            axes.axhline(figure.y.level, **DOTTED)
+        axes.set_ylim(figure.y.least, figure.y.most, auto=True)  # what is not given follows all panels
 
 
 def _draw_points(axes: Axes, figure: LineFigure, rows: pd.DataFrame, style: LineStyle, size: float) -> None:
@@ -84,12 +97,3 @@ def _draw_points(axes: Axes, figure: LineFigure, rows: pd.DataFrame, style: Line
 def _places(figure: LineFigure, rows: pd.DataFrame) -> ArrayLike:
     values = rows[figure.x.column]
     return TokenAxis(figure.on_paper["tokens"]).places(values) if figure.x.scale == "tokens" else values
-
-
-def _set_up(axes: Axes, figure: LineFigure) -> None:
-    if figure.y.is_percent:
-        percent_axis(axes, figure.lowest(figure.on_paper))
-        return
-    if figure.y.level is not None:
-        axes.axhline(figure.y.level, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
-    axes.set_ylim(figure.y.least, figure.y.most, auto=True)  # what is not given follows all panels

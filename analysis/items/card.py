@@ -74,6 +74,7 @@ def _tell_seen(seen: pd.DataFrame, spaced: bool) -> Iterator[str]:
     for member, rows in seen.groupby("member", sort=False):
         whole = rows[rows["ngram"] == " ".join(rows.loc[rows["words"] == 1, "ngram"])]
         own = alone[alone["member"] == member]
+        # An edit longer than the n-grams that were counted has no count of its own.
         shown = whole if len(whole) else own[own["words"] == own["words"].min()].nsmallest(_RAREST, "count")
         words = shown["ngram"] if spaced else shown["ngram"].str.replace(" ", "")
         told = [

@@ -17,13 +17,12 @@ from ucurve.analysis.data.groups import Ids, Mask, Pairs
 from ucurve.analysis.data.pair_scores import ScoreFiles, find_stored
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores
-from ucurve.eval.linking import Linking
 from ucurve.eval.metrics.accuracy import decisions
-from ucurve.eval.metrics.clusters import Sets
 
 WRONG, TIE, RIGHT = 0, 1, 2
 VERDICT_NAMES = {WRONG: "wrong", TIE: "tied", RIGHT: "right"}
 NEVER = -1  # in place of a checkpoint, where there is no such event
+_SENTENCES = ["pair", "good", "bad"]
 
 Verdicts = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float64]
@@ -48,7 +47,7 @@ def verdicts_of(right: Mask, ties: Mask) -> Verdicts:
 def find_events(verdicts: Verdicts) -> Events:
     """Find the events of pairs from uint8[steps, pairs] with at least one step."""
     right = verdicts == RIGHT
-    before = np.zeros_like(right)
+    before = np.zeros_like(right)  # nothing is known of a pair before the first checkpoint
     before[1:] = right[:-1]
     flipped = np.zeros_like(right)
     flipped[1:] = verdicts[1:] != verdicts[:-1]
@@ -81,9 +80,8 @@ class History:
     shared: Pairs  # all pairs of the benchmark, the same object for the runs that have the same
     items: Ids  # int64[items], the rows of shared.table that they are
     verdicts: Verdicts  # uint8[steps, items]: WRONG, TIE or RIGHT
-    margins: (
-        Floats  # float64[steps, items], linked value of the good sentence less the bad one's, positive for right
-    )
+    # float64[steps, items], linked value of the good sentence less the bad one's, positive for right
+    margins: Floats
 
     @property
     def pairs(self) -> pd.DataFrame:
@@ -120,6 +118,7 @@ def read_histories(scored: BenchmarkScores) -> list[History]:
         UserError: when a file is broken, or its scores are not of the pairs beside them.
         DamagedError: when a file is not what was written.
     """
+    # Runs with equal pairs share the table of the study, and so what is computed of it.
     study, tables = scored.study, dict[int, Pairs]()
     found = find_stored(study.runs, scored.curve_rows(), scored.benchmark, scored.linking)
     histories = []
@@ -135,7 +134,9 @@ def same_pairs(histories: Iterable[History]) -> tuple[list[History], list[str]]:
     sets: list[list[History]] = []
     for one in histories:
         for found in sets:
-            if found[0].shared is one.shared or _sentences(found[0]).equals(_sentences(one)):
+            there, own = found[0].shared, one.shared
+            # The numbers alone may be those of another version of the benchmark.
+            if there is own or there.table[_SENTENCES].equals(own.table[_SENTENCES]):
                 found.append(one)
                 break
         else:
@@ -144,24 +145,24 @@ def same_pairs(histories: Iterable[History]) -> tuple[list[History], list[str]]:
     return most, [one.run.label for found in sets if found is not most for one in found]
 
 
-def _sentences(history: History) -> pd.DataFrame:
-    return history.shared.table[["pair", "good", "bad"]]
-
-
 def _read_history(run: Run, stored: ScoreFiles, pairs: Pairs) -> History:
+    """Read verdicts and margins of one run from its score files, one after the other."""
     items = np.flatnonzero(pairs.counted).astype(np.int64)
-    shape = len(stored.files), len(items)
+    shape, linking, of_set = (len(stored.files), len(items)), stored.linking, pairs.sets.of
     verdicts, margins = np.empty(shape, dtype=np.uint8), np.empty(shape)
     for place in range(len(stored.files)):
         scores = stored.read(place, pairs.table)
-        verdicts[place] = verdicts_of(*pairs.sets.judge(*decisions(scores, stored.linking)))[items]
-        margins[place] = _margins(scores, stored.linking, pairs.sets)[items]
-    return History(run, stored.checkpoints, pairs, items, verdicts, margins)
-
-
-def _margins(scores: pd.DataFrame, linking: Linking, sets: Sets) -> Floats:
-    """Return by how much the good sentence leads its set, in the unit of the linking function, float64[pairs]."""
-    difference = np.asarray(linking.values(scores, "good") - linking.values(scores, "bad"), dtype=np.float64)
-    least = np.full(int(sets.of.max(initial=-1)) + 1, np.inf)
-    np.minimum.at(least, sets.of, -difference if linking.lower_is_better else difference)
-    return np.asarray(least[sets.of])
+        verdicts[place] = verdicts_of(*pairs.sets.judge(*decisions(scores, linking)))[items]
+        # By how much the good sentence leads its set, in the unit of the linking function.
+        difference = np.asarray(linking.values(scores, "good") - linking.values(scores, "bad"), dtype=np.float64)
+        least = np.full(int(of_set.max(initial=-1)) + 1, np.inf)
+        np.minimum.at(least, of_set, -difference if linking.lower_is_better else difference)
+        margins[place] = least[of_set[items]]
+    return History(
+        run=run,
+        checkpoints=stored.checkpoints,
+        shared=pairs,
+        items=items,
+        verdicts=verdicts,
+        margins=margins,
+    )

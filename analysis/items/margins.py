@@ -55,7 +55,7 @@ def margin_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     # The mean over the runs of each line, at the steps that all of them have.
     groups = table.groupby(["line", "phenomenon", "step"], sort=False, observed=True)
     means = groups.mean(numeric_only=True).assign(runs=groups.size()).reset_index()
-    lines = means[means["runs"] == means.groupby("line")["runs"].transform("max")]
+    lines = means[means["runs"] == means.groupby("line")["runs"].transform("max")]  # else the mean may jump
     last = lines[lines["step"] == lines.groupby("line", observed=True)["step"].transform("max")]
     note = (
         f"By how much pairs are right at the last checkpoint, {scored.title}: quantiles of the margins, which are "
@@ -97,14 +97,14 @@ def margin_table(histories: Iterable[History], beyond: float = BEYOND) -> pd.Dat
 
 
 def _margin_numbers(margins: Floats, beyond: float) -> dict[str, Floats]:
+    """Describe margins, float64[steps, items], by a number for each step."""
     mean, sd = margins.mean(axis=1), margins.std(axis=1)
     quantiles = np.quantile(margins, list(_QUANTILES.values()), axis=1)
-    d_prime = np.divide(np.sqrt(2) * mean, sd, out=np.full_like(mean, np.nan), where=sd > 0)
     return {
         "margin_mean": mean,
         "margin_sd": sd,
         **dict(zip(_QUANTILES, quantiles, strict=True)),
-        "d_prime": d_prime,
+        "d_prime": np.divide(np.sqrt(2) * mean, sd, out=np.full_like(mean, np.nan), where=sd > 0),
         "wrong": (margins < 0).mean(axis=1),
         "wrong_by_more": (margins < -beyond).mean(axis=1),
     }

@@ -136,6 +136,7 @@ def item_summary(items: pd.DataFrame) -> pd.DataFrame:
 
 
 def _summarize(level: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of one level of ``item_summary``."""
     groups = level.groupby(["run", "line", "phenomenon", "paradigm"], sort=False, observed=True)
     means = groups[[*SHARES, *_MEANS]].mean()
     median = groups["right_for_good_tokens"].median().replace(np.inf, np.nan)
@@ -143,6 +144,7 @@ def _summarize(level: pd.DataFrame) -> pd.DataFrame:
 
 
 def _items_of_run(history: History) -> pd.DataFrame:
+    """Describe what became of each pair in one run (``item_table``)."""
     events = find_events(history.verdicts)
     right = history.verdicts == RIGHT
     learned = events.became_right.sum(axis=0)
@@ -160,7 +162,7 @@ def _items_of_run(history: History) -> pd.DataFrame:
         "flips": events.flipped.sum(axis=0),
         "times_learned": learned,
         "times_forgotten": events.became_not_right.sum(axis=0),
-        "times_relearned": np.maximum(0, learned - 1),
+        "times_relearned": np.maximum(0, learned - 1),  # all but the first time
         "times_right": right.sum(axis=0),
         "last": [VERDICT_NAMES[int(one)] for one in history.verdicts[-1]],
         "margin_last": margins[-1],
@@ -209,6 +211,7 @@ def line_summary(summary: pd.DataFrame) -> pd.DataFrame:
 
 
 def _agreement(scored: BenchmarkScores, lines: Sequence[LineRuns]) -> Iterator[str | TableView | Drawing]:
+    """Report how far the runs of each line agree, and what init and order contribute; nothing without two runs."""
     if not lines:
         return
     table, name = agreement_table(lines), f"seed_agreement_{scored.file_name}"
@@ -256,12 +259,13 @@ def _components(scored: BenchmarkScores, lines: Sequence[LineRuns]) -> Iterator[
 
 
 def _last(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Keep the rows of the last checkpoint of each line."""
     last = table[table["step"] == table.groupby("line")["step"].transform("max")]
     return last.drop_duplicates(keys).assign(phenomenon=last["phenomenon"].map(readable))
 
 
 def _describe_kappa(table: pd.DataFrame, look: LineStyles) -> LineFigure:
-    lowest = min(0.0, float(table["kappa_low"].min()))
+    lowest = min(0.0, float(table["kappa_low"].min()))  # below 0, two runs agree less than by chance
     rows = table.rename(columns={"kappa_low": "low", "kappa_high": "high"})
     y = Up("kappa", "Cohen's kappa", level=0, least=lowest - 0.03, most=1.03)
     return LineFigure(rows, TOKENS, y, "Band: from the lowest to the highest of two runs.", look, has_points=True)

@@ -34,10 +34,9 @@ COMPONENT_COLUMNS = (
     "line", "phenomenon", "measure", "step", "tokens", "inits", "orders", "n",
     *PARTS, *(f"{part}_share{end}" for part in PARTS for end in ("", "_low", "_high")),
 )  # fmt: skip
-FEWEST_CROSSED = (
-    3  # inits and orders: with two, each variance is one squared difference, and a share may be anything
-)
-_DRAWS = 2000
+# inits and orders: with two, each variance is one squared difference, and a share may be anything
+FEWEST_CROSSED = 3
+_DRAWS = 2000  # of which 50 lie beyond each end of an interval
 _TRIED = 6  # seeds of each kind among which the fewest runs to add are looked for
 
 
@@ -81,8 +80,15 @@ class LineRuns:
 
 def lines_of(histories: Iterable[History]) -> list[LineRuns]:
     """Put together the runs of a line that were scored on the same pairs, where two or more share a checkpoint."""
-    lines = [_line(line, same_pairs(found)[0]) for line, found in _by_line(histories).items()]
-    return [line for line in lines if len(line.runs) > 1 and len(line.checkpoints)]
+    lines = []
+    for line, found in _by_line(histories).items():
+        own = same_pairs(found)[0]
+        steps = set.intersection(*(set(one.checkpoints["step"].tolist()) for one in own))
+        places = own[0].checkpoints
+        shared = places.loc[places["step"].isin(steps), ["step", "tokens"]].reset_index(drop=True)
+        if len(own) > 1 and len(shared):
+            lines.append(LineRuns(line, own, shared))
+    return lines
 
 
 def describe_left_out(histories: Iterable[History]) -> str:
@@ -122,27 +128,21 @@ def _by_line(histories: Iterable[History]) -> dict[str, list[History]]:
     return gather((history.run.line, history) for history in histories)
 
 
-def _line(line: str, histories: Sequence[History]) -> LineRuns:
-    steps = set.intersection(*(set(one.checkpoints["step"].tolist()) for one in histories))
-    places = histories[0].checkpoints
-    checkpoints = places.loc[places["step"].isin(steps), ["step", "tokens"]].reset_index(drop=True)
-    return LineRuns(line, histories, checkpoints)
-
-
 def _compare(line: LineRuns, phenomenon: str, items: Ids) -> Iterator[pd.DataFrame]:
+    """Yield the rows of ``agreement_table`` of a phenomenon in a line, a table for each kind of two runs."""
     right = line.right[:, :, items]
     # Of each run and step the items have the mean 0 and the variance 1; NaN where they do not vary.
     values = line.margins(range(len(line.runs)))[:, :, items]
     apart = values - values.mean(axis=-1, keepdims=True)
     sd = apart.std(axis=-1, keepdims=True)
-    varies = sd > 1e-12 * np.abs(values).max(initial=1)
+    varies = sd > 1e-12 * np.abs(values).max(initial=1)  # rounding leaves a little of equal margins
     margins = np.asarray(np.divide(apart, sd, out=np.full_like(apart, np.nan), where=varies))
     kinds = gather(
         (kind, (first, second))
         for first, second in combinations(range(len(line.runs)), 2)
         for kind in (ALL_RUNS, _between(line.runs[first], line.runs[second]))
     )
-    some_share = SAME_INIT in kinds or SAME_ORDER in kinds
+    some_share = SAME_INIT in kinds or SAME_ORDER in kinds  # else all runs differ in both, and one row tells it
     for between, compared in kinds.items():
         if between == ALL_RUNS or some_share:
             found = [kappa(right[first], right[second]) for first, second in compared]
@@ -236,11 +236,13 @@ def find_crossing(line: LineRuns) -> list[list[int]]:
     """Return the places of the most runs in which every init meets every order, a row for each init, or no row."""
     cells = _cells(line)
     orders = {init: frozenset(seeds.data for seeds in cells if seeds.init == init) for init, _ in cells}
+    # The orders of the largest crossing are those that some inits share: an intersection of their sets.
     candidates = set(orders.values())
     while more := {one & other for one, other in combinations(candidates, 2)} - candidates:
         candidates |= more
     found = [(sorted(init for init in orders if shared <= orders[init]), sorted(shared)) for shared in candidates]
     crossed = [(inits, shared) for inits, shared in found if len(inits) > 1 and len(shared) > 1]
+    # Of equally large ones the choice does not depend on the order in which a set yields them.
     inits, shared = max(crossed, key=lambda both: (len(both[0]) * len(both[1]), both), default=([], []))
     return [[cells[SeedPair(init, data)] for data in shared] for init in inits]
 
@@ -302,6 +304,7 @@ def shares_with_intervals(squares: Mapping[str, Floats], inits: int, orders: int
 
 
 def _shares(parts: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Return the share of each component in their sum, negative ones taken for 0; NaN where all are."""
     clipped = {part: np.maximum(0, found) for part, found in parts.items()}
     total = np.sum(list(clipped.values()), axis=0)
     return {

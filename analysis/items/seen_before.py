@@ -3,15 +3,18 @@
 Of all pairs at once it says how often the rarest words and word pairs stood in the training text of each run.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from ucurve.analysis.data.groups import Pairs
+from ucurve.analysis.items.histories import History
 from ucurve.errors import UserError
-from ucurve.eval.edits import edited_ngrams
+from ucurve.eval.edits import FREQUENCIES, Edits, edited_ngrams, find_edits
 from ucurve.eval.scoring.text.layout import delimits_words
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.progress import ProgressBar
@@ -22,12 +25,6 @@ from ucurve.token_stream.seen_text import count_ngrams, read_texts, split_words,
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
-from collections.abc import Collection, Sequence
-from dataclasses import replace
-
-from ucurve.analysis.data.groups import Pairs
-from ucurve.analysis.items.histories import History
-from ucurve.eval.edits import FREQUENCIES, Edits, find_edits
 
 LONGEST = 3  # words of an n-gram
 _LINES = 3  # of an n-gram, those that were seen last
@@ -90,7 +87,11 @@ def find_seen_pair(run: Path, step: int, pairs: pd.DataFrame, pair: int) -> Seen
     tokenizer, spaced = load_tokenizer(run / TOKENIZER), delimits_words(pairs["good"].tolist())
     ngrams = list_edited(str(chosen["good"].iloc[0]), str(chosen["bad"].iloc[0]), spaced)
     return SeenPair(
-        ngrams, batches, tokenizer, spaced, find_places(batches, tokenizer, step, ngrams["ngram"], spaced)
+        ngrams=ngrams,
+        batches=batches,
+        tokenizer=tokenizer,
+        spaced=spaced,
+        places=find_places(batches, tokenizer, step, ngrams["ngram"], spaced),
     )
 
 
@@ -157,7 +158,7 @@ def frequency_table(histories: Sequence[History]) -> pd.DataFrame:
     tables = []
     for history in histories:
         shared = history.shared
-        if id(shared) not in edits:
+        if id(shared) not in edits:  # runs with the same pairs share their table
             edits[id(shared)] = find_edits(shared.table)
         table = shared.table[["pair", "phenomenon", "paradigm", "good", "bad"]].reset_index(drop=True)
         table = table.assign(run=history.run.label, line=history.run.line)[list(_COLUMNS)]

@@ -40,11 +40,8 @@ from ucurve.yaml_files import read_yaml
 
 ENOUGH = 10  # pairs of a language that make it count in a condition
 _CODES = 12  # of languages beside a bar
-_OF_AGREEMENT = {
-    "phenomenon",
-    "feature_vals",
-    "word_order",
-}  # columns of the pairs of MultiBLiMP and of its maker
+# columns of the pairs of MultiBLiMP and of its maker
+_OF_AGREEMENT = {"phenomenon", "feature_vals", "word_order"}
 _KEYS = ["phenomenon", "value", "order"]
 
 
@@ -89,6 +86,7 @@ def condition_table(last: Mapping[str, ModelScores]) -> pd.DataFrame:
 
 
 def _conditions_of(language: str, pairs: pd.DataFrame) -> pd.DataFrame:
+    """Name the condition of each pair of a language (``condition_table``)."""
     return pd.DataFrame(
         {
             "phenomenon": pairs["phenomenon"].str.partition("[")[0],
@@ -112,6 +110,7 @@ def family_table(last: Mapping[str, ModelScores]) -> pd.DataFrame:
 
 
 def _draw_families(languages: LanguageScores) -> Drawing:
+    """Draw a bar for each family, with the codes of its languages beside it."""
     table = family_table(languages.by_language)
     members = table.groupby("family", sort=False)["language"].agg(list)
     note = f"Languages of {languages.family} by family (MultiBLiMP, Figure 3 and B.1), with their codes."
@@ -122,7 +121,7 @@ def _draw_families(languages: LanguageScores) -> Drawing:
             shown = " ".join(codes[:_CODES]) + (f" and {len(codes) - _CODES} more" if len(codes) > _CODES else "")
             at = (len(codes), place)
             rows.axes.annotate(shown, at, xytext=(3, 0), textcoords="offset points", va="center", fontsize=5)
-        rows.axes.set_xlim(0, 2 * members.map(len).max())
+        rows.axes.set_xlim(0, 2 * members.map(len).max())  # the codes need room beside the longest bar
         figure = rows.finish("Languages")
     return Drawing(f"families_{languages.file_name}", "Families of languages", note, figure, table)
 
@@ -155,6 +154,7 @@ def fit_logistic(covariate: Array, accuracy: Array) -> Array | None:
     if len(covariate) < FEWEST or np.ptp(covariate) == 0:
         return None
     x = np.log10(covariate)
+    # The ceiling begins near the best language, and within its bounds, as the search demands.
     start = (min(max(0.9, float(accuracy.max()) - 0.01), 0.999), 1.0, float(np.median(x)))
     bounds = ([CHANCE, 0.0, float(x.min()) - 10], [1.0, 20.0, float(x.max()) + 10])
     try:
@@ -178,13 +178,14 @@ def residual_table(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def _residuals_of_model(part: pd.DataFrame) -> pd.DataFrame | None:
-    frequency, accuracy, n = (part[name].to_numpy(dtype=np.float64) for name in ("frequency", "accuracy", "n"))
+    """Return the rows of one model (``residual_table``), the most above its curve first; None without a fit."""
+    frequency, accuracy, n = (part[name].to_numpy(np.float64) for name in ("frequency", "accuracy", "n"))
     curve = fit_logistic(frequency, accuracy)
     if curve is None:
         return None
     fitted = logistic_law(frequency, curve)
     residual = accuracy - fitted
-    size = part["effective"].to_numpy(dtype=np.float64) if "effective" in part else n
+    size = part["effective"].to_numpy(np.float64) if "effective" in part else n
     low, high = exact_interval(accuracy * size, size)
     # A language with few pairs may lie far from the curve by chance, and one with many pairs may differ from it
     # significantly but by little. So both conditions have to hold.
@@ -258,6 +259,7 @@ def language_sections(languages: LanguageScores) -> Iterator[ReportSection]:
     if known is not None:
         known = known[known["language"].isin(set(points["language"]))].reset_index(drop=True)
     tests = [best_by_group(one.credit, _all_of(name, one), one.clusters.of) for name, one in last.items()]
+    # An empty table would give the columns of the others another type.
     best = pd.concat([part for part in tests if len(part)] or tests[:1], ignore_index=True)
     groups, table = _tabulate_groups(points, known, last), language_table(points, known)
     content: list[TableView | Drawing] = [_group_view(groups, best, file_name), _language_view(table, file_name)]
@@ -319,6 +321,7 @@ def _tabulate_groups(
 
 
 def _group_view(table: pd.DataFrame, best: pd.DataFrame, file_name: str) -> TableView:
+    """Show a row for each model, with a column for each group of languages and phenomenon."""
     wide = table.pivot_table(index="model", columns="group", values="over_pairs", sort=False)
     shown = wide.drop(columns=EVERY).add_prefix("group ").reset_index()
     every = table[table["group"] == EVERY].set_index("model")
@@ -345,6 +348,7 @@ def _group_view(table: pd.DataFrame, best: pd.DataFrame, file_name: str) -> Tabl
 
 
 def _language_view(table: pd.DataFrame, file_name: str) -> TableView:
+    """Show a row for each language, with the mean and the most accurate of the models."""
     models = [name for name in table.columns if name not in ("language", "name", "frequency", "split", "n")]
     values = table[models]
     shown = table[["language", "name", "split", "n"]].assign(
@@ -364,6 +368,7 @@ def _language_view(table: pd.DataFrame, file_name: str) -> TableView:
 
 
 def _versus_view(compared: pd.DataFrame, base: str, files: dict[str, pd.DataFrame]) -> TableView:
+    """Show in how many languages the model that is best over all pairs is better or worse than each other."""
     counts = count_better(compared)
     accuracies = ["accuracy_first", "accuracy_second"]
     means = compared.groupby(["first", "second"], as_index=False, sort=False)[accuracies].mean()
@@ -386,6 +391,7 @@ def _versus_view(compared: pd.DataFrame, base: str, files: dict[str, pd.DataFram
 
 
 def _draw_frequency(points: pd.DataFrame, ranked: Sequence[str], name: str, title: str) -> Drawing | None:
+    """Draw a panel for each of the most accurate models; None where no model has a curve."""
     table = residual_table(points)
     models = [model for model in ranked if model in set(table["model"])][:_PANELS]
     if not models:
@@ -408,21 +414,21 @@ def _draw_frequency(points: pd.DataFrame, ranked: Sequence[str], name: str, titl
 
 
 def _draw_languages(axes: Axes, rows: pd.DataFrame, named: dict[str, str]) -> None:
+    """Draw the languages of one model with its curve, and name those far from it."""
     for verdict, color in _COLORS.items():
         part = rows[rows["verdict"] == verdict]
         axes.plot(part["frequency"], part["accuracy"], "o", color=color, markersize=2.2)
     for point in rows[rows["verdict"] != ""].to_dict("records"):
-        place = (point["frequency"], point["accuracy"])
         axes.annotate(
             named[point["language"]],
-            place,
+            (point["frequency"], point["accuracy"]),
             xytext=(2, 1),
             textcoords="offset points",
             fontsize=4.5,
             parse_math=False,
         )
-    frequency = rows["frequency"].to_numpy(dtype=np.float64)
-    curve = fit_logistic(frequency, rows["accuracy"].to_numpy(dtype=np.float64))
+    frequency = rows["frequency"].to_numpy(np.float64)
+    curve = fit_logistic(frequency, rows["accuracy"].to_numpy(np.float64))
     assert curve is not None  # it has residuals
     x = np.geomspace(frequency.min(), frequency.max(), 100)
     axes.plot(x, logistic_law(x, curve), color="0.2", linewidth=0.9)

@@ -64,13 +64,7 @@ def differences_along(curves: pd.DataFrame, runs: Sequence[Run]) -> tuple[pd.Dat
     standard errors with its band and place, and ``p`` of no difference anywhere, Holm's over the rows of all pairs and
     of phenomena (``p_holm``). Levels without two runs of some line have no row.
     """
-    every = list(_differences(curves, runs))
-    table = pd.DataFrame([row for row, _ in every], columns=list(COLUMNS[:-1]))
-    adjusted = table.groupby(table["phenomenon"] == "all")["p"].transform(lambda p: holm(p.to_numpy()))
-    return stack([along for _, along in every], CURVE_COLUMNS), table.assign(p_holm=adjusted)
-
-
-def _differences(curves: pd.DataFrame, runs: Sequence[Run]) -> Iterator[tuple[tuple[object, ...], pd.DataFrame]]:
+    rows, differences = [], []
     by_phenomenon = curves_of_lines(curves, {run.label: run.line for run in runs})
     for factor in runs[0].design.varying if runs else ():
         for (level, other), pairs in level_pairs(runs, factor).items():
@@ -80,7 +74,11 @@ def _differences(curves: pd.DataFrame, runs: Sequence[Run]) -> Iterator[tuple[tu
                     named = {"factor": factor, "level": level, "other": other, "phenomenon": phenomenon}
                     tokens, band, p = found
                     along = pd.DataFrame({**named, "tokens": tokens, **band})
-                    yield (*named.values(), len(known), *tell_along(along), p), along
+                    differences.append(along)
+                    rows.append((*named.values(), len(known), *tell_along(along), p))
+    table = pd.DataFrame(rows, columns=list(COLUMNS[:-1]))
+    adjusted = table.groupby(table["phenomenon"] == "all")["p"].transform(lambda p: holm(p.to_numpy()))
+    return stack(differences, CURVE_COLUMNS), table.assign(p_holm=adjusted)
 
 
 def curves_of_lines(curves: pd.DataFrame, line_of: Mapping[str, str]) -> dict[str, dict[str, _Curves]]:
@@ -104,21 +102,25 @@ def compare_along(pairs: Sequence[tuple[_Curves, _Curves]]) -> tuple[Array, dict
     weights = [weight / len(pairs) for weight in (1.0, -1.0) for _ in pairs]
     spans = np.array([run[0, [0, -1]] for line in lines for run in line])
     tokens = lines[0][0][0]
-    tokens = tokens[(tokens >= spans[:, 0].max()) & (tokens <= spans[:, 1].min())]
+    tokens = tokens[(tokens >= spans[:, 0].max()) & (tokens <= spans[:, 1].min())]  # where every run has a curve
     if len(tokens) < FEWEST_CHECKPOINTS or min(map(len, lines)) < 2:
         return None
     places = np.log10(tokens)
-    read = [np.array([_smoothed(run, places) for run in line]) for line in lines]
-    cells = moderate(
-        [at.tolist() for own in read for at in own.T],
-        np.concatenate([np.log(_slopes(places, own) ** 2 + LEAST_SLOPE**2) for own in read])[:, None],
-    )
+    # Every run is read at the same tokens before it is smoothed, so that its own checkpoints do not matter.
+    read = [
+        np.array([local_linear(places, np.interp(places, np.log10(run[0]), run[1]), SMOOTHING) for run in line])
+        for line in lines
+    ]
+    # Where curves are steep, seeds that are a little earlier or later differ more.
+    slopes = np.concatenate([np.gradient(own.mean(axis=0), places) for own in read])
+    cells = moderate([at.tolist() for own in read for at in own.T], np.log(slopes**2 + LEAST_SLOPE**2)[:, None])
     weighed = [weigh(cells[place :: len(tokens)], weights) for place in range(len(tokens))]
     value, error, freedom = np.array(weighed).T
     independent = _TURNS * sum(len(line) - 1 for line in lines)
     # Draws of the largest of all checkpoints' t, for errors that only the smoothing makes alike.
     least = min(float(freedom.min()), independent)
     correlation = np.exp(-((places[:, None] - places) ** 2) / (4 * SMOOTHING**2))
+    # Near checkpoints are so alike that rounding makes eigenvalues negative, and a Cholesky root fails.
     values, vectors = np.linalg.eigh(correlation)
     random = np.random.default_rng(0)
     normal = random.standard_normal((_DRAWS, len(places))) @ (vectors * np.sqrt(np.maximum(values, 0))).T
@@ -128,14 +130,6 @@ def compare_along(pairs: Sequence[tuple[_Curves, _Curves]]) -> tuple[Array, dict
     seen = (np.abs(value) / np.maximum(error, _LEAST_ERROR)).max()
     p = float((1 + (largest >= seen).sum()) / (1 + len(largest)))
     return tokens, {"difference": value, "low": value - half, "high": value + half}, p
-
-
-def _smoothed(run: Array, places: Array) -> Array:
-    return local_linear(places, np.interp(places, np.log10(run[0]), run[1]), SMOOTHING)
-
-
-def _slopes(places: Array, runs: Array) -> Array:
-    return np.asarray(np.gradient(runs.mean(axis=0), places))
 
 
 def tell_along(along: pd.DataFrame) -> tuple[object, ...]:

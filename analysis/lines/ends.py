@@ -1,7 +1,7 @@
 """The lines of a grid at the end of their training, and what one factor changes there."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -44,7 +44,7 @@ _NOTE = (
     "per byte are those of held-out text, which masked models do not have; FLOPs (of matrix products, where they were "
     "counted) and hours are of one run, hours of its steps alone. Click a heading to sort."
 )
-_MOST_NAMED = 3
+_MOST_NAMED = 3  # lines in a sentence; the table has all
 _COMPARED = (
     "benchmark", "among", "level", "other", "accuracy", "accuracy_other", "difference", "low", "high", "p"
 )  # fmt: skip
@@ -56,10 +56,6 @@ class LineEnds:
 
     table: pd.DataFrame  # see ``line_ends``
     seeds: Mapping[tuple[str, str], Seeds]  # by benchmark and line
-
-    def on(self, benchmark: str) -> "LineEnds":
-        """Keep the lines on one benchmark."""
-        return LineEnds(self.table[self.table["benchmark"] == benchmark], self.seeds)
 
 
 def line_ends(study: Study) -> LineEnds:
@@ -85,6 +81,7 @@ def line_ends(study: Study) -> LineEnds:
         for name in (named, str(line)) if scorer in OF_MASKED else (named,):
             seeds[str(benchmark), name] = cells[benchmark, scorer, line]
         mean = contrast([cells[benchmark, scorer, line]], [1.0])
+        # A single run says nothing of other seeds, so its interval is the one over pairs.
         of_pairs = (mean.value, *own[["ci_low", "ci_high"]].iloc[0]) if len(own) == 1 else mean
         reached = own[["run", "tokens"]].itertuples(index=False, name=None)
         cost = pd.DataFrame([_costs(runs[run], tokens, study.held_out) for run, tokens in reached]).mean()
@@ -104,36 +101,26 @@ def _against_best(rows: pd.DataFrame, seeds: Mapping[tuple[str, str], Seeds]) ->
     every = [seeds[key] for key in rows[["benchmark", "line"]].itertuples(index=False, name=None)]
     p = np.array([p_of_contrast([every[0], one], DIFFERENCE) for one in every])
     lower = np.zeros(len(p), dtype=bool)
+    accuracy = rows["accuracy"].to_numpy()
     # A line as accurate as the best one is not tested, because it cannot be lower.
-    tested = ~np.isnan(p) & (rows["accuracy"] < rows["accuracy"].iloc[0]).to_numpy()
+    tested = ~np.isnan(p) & (accuracy < accuracy[0])
     lower[tested] = holm(p[tested]) <= 1 - CONFIDENCE
-    return [
-        BEST
-        if accuracy == rows["accuracy"].iloc[0]
-        else LOWER
-        if is_lower
-        else NOT_APART
-        if one.freedom > 0
-        else ""
-        for accuracy, is_lower, one in zip(rows["accuracy"], lower, every, strict=True)
-    ]
+    kinds = [accuracy == accuracy[0], lower, np.array([one.freedom > 0 for one in every])]
+    return [str(kind) for kind in np.select(kinds, [BEST, LOWER, NOT_APART], "")]
 
 
 def _costs(run: Run, tokens: float, held_out: pd.DataFrame) -> dict[str, float]:
     """Return what a run has come to after so many tokens, and at what cost."""
     bits = held_out.loc[held_out["run"] == run.label, "bits_per_byte"]
     flops = (run.flops_per_token or 6.0 * (run.parameters or np.nan)) * tokens
-    return {"bits_per_byte": bits.iloc[-1] if len(bits) else np.nan, "flops": flops, "hours": _hours(run)}
-
-
-def _hours(run: Run) -> float:
-    """Return the hours of the steps of a run, without checkpoints and pauses; NaN where its metrics do not tell."""
-    if run.facts is None or not (run.folder / METRICS).is_file():
-        return np.nan
-    columns: dict[str, Kind] = {"step": "integer", "tokens": "number", "tokens_per_second": "number"}
-    steps = read_records(run.folder / METRICS, columns).drop_duplicates("step", keep="last")
-    tokens = steps["tokens"].diff().fillna(steps["tokens"])
-    return float((tokens / steps["tokens_per_second"]).sum(min_count=1)) / 3600
+    hours = np.nan
+    if run.facts is not None and (run.folder / METRICS).is_file():
+        columns: dict[str, Kind] = {"step": "integer", "tokens": "number", "tokens_per_second": "number"}
+        steps = read_records(run.folder / METRICS, columns).drop_duplicates("step", keep="last")
+        of_step = steps["tokens"].diff().fillna(steps["tokens"])
+        # The speed of a step is of the step alone, so checkpoints and pauses take none of these hours.
+        hours = float((of_step / steps["tokens_per_second"]).sum(min_count=1)) / 3600
+    return {"bits_per_byte": bits.iloc[-1] if len(bits) else np.nan, "flops": flops, "hours": hours}
 
 
 def compare_levels(study: Study, ends: LineEnds, factor: str) -> pd.DataFrame:
@@ -185,7 +172,7 @@ def lines_view(ends: pd.DataFrame, design: Design) -> TableView:
 def describe_ends(study: Study, ends: LineEnds) -> Iterator[str]:
     """Say of each benchmark which line ends highest, which lines do not, and what each factor changes."""
     for benchmark in dict.fromkeys(ends.table["benchmark"]):
-        own = ends.on(benchmark)
+        own = replace(ends, table=ends.table[ends.table["benchmark"] == benchmark])
         if len(own.table) > 1:
             yield _describe_highest(benchmark, own.table)
             along = next(read_along(scored)[1] for scored in study.benchmarks() if scored.benchmark == benchmark)
@@ -194,6 +181,7 @@ def describe_ends(study: Study, ends: LineEnds) -> Iterator[str]:
 
 
 def _describe_highest(benchmark: str, rows: pd.DataFrame) -> str:
+    """Say which line ends highest, which ones are lower, and which are not told apart from it."""
     highest = rows[rows["against_best"] == BEST]
     first = highest.iloc[0]
     bounds = "" if np.isnan(first["low"]) else f" (95 %: {100 * first['low']:.1f} to {100 * first['high']:.1f})"

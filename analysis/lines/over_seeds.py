@@ -71,12 +71,21 @@ def moderate(settings: Sequence[Sequence[float]], curves: Array | None = None) -
     variance[several] = [values.var(ddof=1) for values in known if len(values) > 1]
     freedom[several] = [len(values) - 1 for values in known if len(values) > 1]
     if several.sum() >= FEWEST_SETTINGS and np.nanmedian(variance) > 0:
-        of_curves = None if curves is None or several.sum() < _SETTINGS_FOR_CURVES else curves[several]
-        variance[several], freedom[several] = _moderated(variance[several], freedom[several], of_curves)
-    return [
-        Seeds(values.mean() if len(values) else np.nan, one / max(len(values), 1), degrees, _are_equal(values))
-        for values, one, degrees in zip(known, variance.tolist(), freedom.tolist(), strict=True)
-    ]
+        of_curves = np.empty((several.sum(), 0))
+        if curves is not None and several.sum() >= _SETTINGS_FOR_CURVES:
+            of_curves = curves[several]
+        # Both before and after it is moderated no variance is near 0, whose logarithm would decide all others.
+        own = np.maximum(variance[several], _LEAST * np.median(variance[several]))
+        moderated, prior = moderate_variances(own, freedom[several], of_curves)
+        variance[several] = np.maximum(moderated, _LEAST * np.median(moderated))
+        freedom[several] += prior
+    found = []
+    for values, one, degrees in zip(known, variance.tolist(), freedom.tolist(), strict=True):
+        # Means of equal accuracies differ by rounding.
+        are_equal = len(values) and np.ptp(values) <= 1e-9 * max(1.0, float(np.abs(values).max()))
+        mean = values.mean() if len(values) else np.nan
+        found.append(Seeds(mean, one / max(len(values), 1), degrees, bool(are_equal)))
+    return found
 
 
 def moderate_table(
@@ -166,19 +175,6 @@ def p_of_contrast(sides: Sequence[Seeds], weights: Sequence[float]) -> float:
 def mean_over_seeds(values: Sequence[float]) -> Estimate:
     """Average one number of each seed, with Student's t of these seeds alone; missing values are left out."""
     return contrast([seeds_alone(values)], [1.0])
-
-
-def _moderated(variance: Array, freedom: Array, curves: Array | None) -> tuple[Array, Array]:
-    """Return moderated variances, none of which is near 0, and their degrees of freedom."""
-    raised = np.maximum(variance, _LEAST * np.median(variance))
-    moderated, prior = moderate_variances(
-        raised, freedom, np.empty((len(raised), 0)) if curves is None else curves
-    )
-    return np.maximum(moderated, _LEAST * np.median(moderated)), freedom + prior
-
-
-def _are_equal(values: Array) -> bool:
-    return bool(len(values) and np.ptp(values) <= 1e-9 * max(1.0, float(np.abs(values).max())))
 
 
 def level_pairs(runs: Sequence[Run], factor: str) -> dict[tuple[str, str], list[tuple[str, str]]]:

@@ -11,7 +11,14 @@ from matplotlib.ticker import FuncFormatter
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.analysis.lines.table import FLOPS, LOSS, TOKENS, SideBySide, set_side_by_side
 from ucurve.analysis.plotting.figures import Drawing, NamedRows
-from ucurve.analysis.plotting.style import LineStyles, drawing_style, percent_bottom, readable, rounded_count
+from ucurve.analysis.plotting.style import (
+    DOTTED,
+    LineStyles,
+    drawing_style,
+    percent_bottom,
+    readable,
+    rounded_count,
+)
 from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.eval.metrics.sampling import CONFIDENCE
@@ -57,6 +64,7 @@ def side_by_side_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
 
 
 def _lines_view(found: SideBySide, scored: BenchmarkScores) -> TableView:
+    """Show the accuracy of each line over all pairs, at the largest amount of everything lines are equal in."""
     # How FLOPs and loss are measured, and what is not the same in lines that are equal in them.
     counted = f" FLOPs are those of {found.flops}." if found.flops == "matrix products" else " FLOPs are 6ND."
     text = counted if found.flops else ""
@@ -80,6 +88,7 @@ def _lines_view(found: SideBySide, scored: BenchmarkScores) -> TableView:
 
 
 def _differences_view(found: SideBySide, scored: BenchmarkScores) -> TableView:
+    """Show the differences of every two lines there, with how many phenomena go which way."""
     rows = _at_last(found.differences, found)
     overall, phenomena = rows[rows["phenomenon"] == "all"], rows[rows["phenomenon"] != "all"]
     keys = ["size", "budget", "equal_in", "of"]
@@ -149,7 +158,7 @@ def _draw_dots(of_runs: pd.DataFrame, order: Sequence[str], note: str, look: Lin
         for place, (line, style) in enumerate(styles.items()):
             own = of_runs[of_runs["line"] == line]
             heights = own["phenomenon"].map({name: float(row) for row, name in enumerate(order)})
-            heights = heights + 0.7 * ((place + 0.5) / len(styles) - 0.5)
+            heights = heights + 0.7 * ((place + 0.5) / len(styles) - 0.5)  # the rest keeps rows apart
             sheet.axes.plot(own["accuracy"], heights, ".", color=style.color, markersize=2.5, alpha=0.5)
             mean = own.assign(height=heights).groupby("phenomenon")[["accuracy", "height"]].mean()
             sheet.axes.plot(
@@ -162,7 +171,7 @@ def _draw_dots(of_runs: pd.DataFrame, order: Sequence[str], note: str, look: Lin
             )
         for row in range(1, len(order)):
             sheet.axes.axhline(row - 0.5, color="0.9", linewidth=0.5, zorder=0)
-        sheet.axes.axvline(0.5, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
+        sheet.axes.axvline(0.5, **DOTTED)
         sheet.axes.set_xlim(percent_bottom(of_runs["accuracy"].min()), 1.01)
         sheet.axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}"))
         samples = [

@@ -104,7 +104,7 @@ def tokens_at_bits(tokens: Array, bits: Array, level: float) -> float:
 def shared_levels(bits: pd.DataFrame) -> list[float]:
     """Choose levels of bits per byte that every run reaches: the lowest such level, and two above it."""
     lowest = bits.groupby("run", observed=True)["bits_per_byte"].min().max()
-    first = np.ceil(lowest * 100) / 100
+    first = np.ceil(lowest * 100) / 100  # upwards, so that every run still reaches it
     return [round(first + place * LEVEL_STEP, 2) for place in reversed(range(LEVELS))]
 
 
@@ -155,12 +155,12 @@ def set_side_by_side(scored: BenchmarkScores) -> SideBySide | None:
         estimate = contrast([cells[key]], [1.0])
         table.append((*key, len(part), part["tokens"].mean(), estimate.value, *np.clip(estimate[1:], 0, 1)))
     return SideBySide(
-        of_runs[list(RUN_COLUMNS)],
-        pd.DataFrame(table, columns=list(LINE_COLUMNS)),
-        _compare_lines(of_runs),
-        " and ".join(sorted(losses)),
-        counted if FLOPS in set(of_runs["equal_in"]) else "",
-        tuple(notes),
+        runs=of_runs[list(RUN_COLUMNS)],
+        lines=pd.DataFrame(table, columns=list(LINE_COLUMNS)),
+        differences=_compare_lines(of_runs),
+        loss=" and ".join(sorted(losses)),
+        flops=counted if FLOPS in set(of_runs["equal_in"]) else "",
+        notes=tuple(notes),
     )
 
 
@@ -184,6 +184,7 @@ def _held_out_text(facts: HeldOutFacts | None) -> tuple[object, ...]:
 
 
 def _read_runs(curves: pd.DataFrame, runs: Sequence[Run], bits: pd.DataFrame) -> pd.DataFrame:
+    """Read the runs of one size and budget where they are equal: ``RUN_COLUMNS``, and how rough and steep they are."""
     line, marks = name_lines(runs), {run.label: unknown_mark(run) for run in runs}
     own = curves[curves["run"].isin(line) & (curves["step"] > 0)]
     known = own[own["accuracy"].notna()].groupby("run", sort=False)["tokens"]
@@ -199,7 +200,7 @@ def _read_runs(curves: pd.DataFrame, runs: Sequence[Run], bits: pd.DataFrame) ->
     parts = []
     for equal_in, of_levels in levels.items():
         if len({line[label] for _, places in of_levels for label in places}) < 2:
-            continue
+            continue  # a line alone compares with none
         for label, phenomenon, curve in of_curves:
             read = _at_levels(curve, of_levels, label)
             named = line[label] + (marks[label] if equal_in == LOSS else "")
@@ -210,14 +211,14 @@ def _read_runs(curves: pd.DataFrame, runs: Sequence[Run], bits: pd.DataFrame) ->
 
 
 def _at_levels(curve: pd.DataFrame, levels: Levels, label: str) -> pd.DataFrame:
+    """Read the curve of a run in a phenomenon at each level."""
     tokens = np.array([places.get(label, np.nan) for _, places in levels])
-    last = np.arange(len(levels)) == len(levels) - 1
     scored = curve.dropna(subset="accuracy").sort_values("tokens")
     places, values = (scored[name].to_numpy(np.float64) for name in ("tokens", "accuracy"))
     return pd.DataFrame(
         {
             "level": [level for level, _ in levels],
-            "last": last,
+            "last": np.arange(len(levels)) == len(levels) - 1,
             "tokens": tokens,
             "accuracy": interpolate_run(curve, tokens),
             **of_curve(places, values, tokens),

@@ -52,7 +52,12 @@ def time_ratios(curves: pd.DataFrame) -> pd.DataFrame:
     """
     found = list(_pairs(curves))
     seeds = _seeds([sides for _, sides in found], [key[0] == "all" for key, _ in found])
-    rows = [(*key, *_counts(sides), *_ratio(*both)) for (key, sides), both in zip(found, seeds, strict=True)]
+    rows = []
+    for (key, sides), both in zip(found, seeds, strict=True):
+        counts = [count for times in sides for count in (len(times), int(np.isfinite(times).sum()))]
+        # A ratio is a difference of logarithms, so its interval is one of these.
+        tokens, ratio = [10**one.mean for one in both], [10**value for value in contrast(both, DIFFERENCE)]
+        rows.append((*key, *counts, *tokens, *ratio, p_of_contrast(both, DIFFERENCE)))
     table = pd.DataFrame(rows, columns=[name for name in COLUMNS if name != "p_holm"])
     known = table.dropna(subset="p").groupby(table["phenomenon"] == "all")["p"]
     return table.assign(p_holm=known.transform(lambda p: holm(p.to_numpy())))
@@ -100,16 +105,6 @@ def _seeds(every: Sequence[_Sides], of_all: Sequence[bool]) -> list[list[Seeds]]
         passed = [own if np.isfinite(own := every[place][side]).all() else [] for place, side in keys]
         found |= dict(zip(keys, moderate(passed), strict=True))
     return [[found[place, side] for side in (0, 1)] for place in range(len(every))]
-
-
-def _counts(sides: _Sides) -> tuple[int, ...]:
-    return tuple(count for times in sides for count in (len(times), int(np.isfinite(times).sum())))
-
-
-def _ratio(first: Seeds, second: Seeds) -> tuple[float, ...]:
-    tokens = 10**first.mean, 10**second.mean
-    ratio = (10**value for value in contrast([first, second], DIFFERENCE))
-    return *tokens, *ratio, p_of_contrast([first, second], DIFFERENCE)
 
 
 def _level(lines: Sequence[Sequence[RunCurve]]) -> tuple[float, bool]:

@@ -49,7 +49,7 @@ def alpha_curve(
 
 def best_of_curve(curve: pd.DataFrame) -> dict[str, float]:
     """Return the alpha of a curve of ``alpha_curve`` that does best by each criterion of ``BestAlpha``."""
-    curves = {name: curve[name].to_numpy(dtype=np.float64) for name in _SIGNS}
+    curves = {name: curve[name].to_numpy(np.float64) for name in _SIGNS}
     return {name: float(alpha) for name, alpha in _best(curves, curve["alpha"].tolist()).items()}
 
 
@@ -74,11 +74,11 @@ def best_alpha(
     drawn = draw_sums(sums.sum(axis=1), apart @ apart.T, samples, seed).reshape(samples, len(alphas), -1)
     found, draws = (_best(_curves(each, masks.sum(axis=0)), alphas) for each in (credit @ masks, drawn))
     spread = spread_of(clusters, sums[: len(size)], size)
-    freedom = np.where(spread.enough, spread.freedom, np.nan)[
-        :, -1 - len(MEANS)
-    ]  # of the row over all pairs, by split
+    # of the row over all pairs, by split
+    freedom = np.where(spread.enough, spread.freedom, np.nan)[:, -1 - len(MEANS)]
     best = []
     for name, alpha in found.items():
+        # An interval is as wide as that of the split with the fewest clusters that the criterion uses.
         of_splits = freedom[:1] if name == "accuracy" else freedom[1:]
         (low,), (high,) = percentiles(draws[name][:, None], of_splits.min(keepdims=True))
         bounds = (float(low), float(high)) if np.isfinite(alpha) else (np.nan, np.nan)
@@ -108,6 +108,7 @@ def _curves(credited: Array, n: Array) -> dict[str, Array]:
 
 
 def _best(curves: dict[str, Array], alphas: Sequence[float]) -> dict[str, Array]:
+    """Return the best alpha by each criterion, the smallest of several, for each curve of float64[..., alphas]."""
     grid = np.asarray(alphas, dtype=np.float64)
     best = {}
     for name, sign in _SIGNS.items():
@@ -169,7 +170,7 @@ def best_of_means(bands: pd.DataFrame) -> pd.DataFrame:
     for (benchmark, line), part in bands.groupby(["benchmark", "line"], sort=False):
         row = {"benchmark": benchmark, "line": line, "models": part["models"].iloc[0]}
         for name in _CURVE:
-            values = part[name].to_numpy(dtype=np.float64) * (-1 if name == "delta_acc" else 1)
+            values = part[name].to_numpy(np.float64) * (-1 if name == "delta_acc" else 1)
             place = int(np.argmax(values))
             row[f"{name}_alpha"] = np.nan if np.isnan(values).any() else part["alpha"].iloc[place]
         rows.append(row)

@@ -146,9 +146,8 @@ def correlation_table(
 def correlation_sections(study: Study) -> Iterable[ReportSection]:
     """Make the tables of correlations with ratings: those of ``ratings=``, else those beside the pairs."""
     scored = study.scores["linking"].astype(str) if len(study.scores) else ()
-    known = {
-        name for name in scored if name.partition(":")[0] in FAMILIES
-    }  # such as a MORCELA of its own parameters
+    # such as a MORCELA of its own parameters
+    known = {name for name in scored if name.partition(":")[0] in FAMILIES}
     names = sorted(known | set(_FUNCTIONS), key=linking_order)
     ratings = study.settings.ratings
     if ratings is not None:
@@ -173,9 +172,8 @@ def correlation_sections(study: Study) -> Iterable[ReportSection]:
 
 def _section(heading: str, of: str, means: pd.DataFrame, note: str) -> ReportSection:
     """Show the correlations of ``_mean_over_runs``, and the differences of every two linking functions."""
-    views = []
     # Every two linking functions of a line that was scored at one checkpoint are compared.
-    rows = []
+    rows, views = [], []
     for _, part in means.groupby(["model", "scorer", "step"], sort=False):
         for one, other in combinations(part.to_dict("records"), 2):
             apart = {
@@ -228,6 +226,7 @@ def rated_scores(
 
 
 def _correlate_judgments(scored: BenchmarkScores, linkings: Sequence[Linking]) -> pd.DataFrame | None:
+    """Correlate the scores of a benchmark with the ratings beside its pairs; None where there are none of these."""
     judgments = scored.judgments
     if judgments is None or "z" not in judgments:
         return None
@@ -274,6 +273,7 @@ def _with_intervals(table: pd.DataFrame) -> pd.DataFrame:
 def _correlate_run(
     run: Run, human: pd.DataFrame, linkings: Sequence[Linking], pairs: pd.DataFrame | None
 ) -> Iterable[pd.DataFrame]:
+    """Yield the correlations of one run for each way in which the rated sentences were scored."""
     for folder in sorted((run.folder / EVAL).glob("ratings-*")):
         stored = stored_pairs(run.folder, folder.name)
         if stored is None or stored["good"].tolist() != human[SENTENCE].tolist():

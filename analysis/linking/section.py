@@ -80,8 +80,11 @@ def linking_order(name: str) -> tuple[int, float, str]:
     function, *parameters = name.split(":")
     place = _LINKING_ORDER.index(function) if function in _LINKING_ORDER else len(_LINKING_ORDER)
     defaults = tuple(FAMILIES[function].defaults.values()) if function in FAMILIES else ()
-    first = next(iter((*parameters, *defaults)), 0.0)
-    return place, _parse_number(first), name
+    try:
+        first = float(str(next(iter((*parameters, *defaults)), 0.0)))
+    except ValueError:
+        first = math.inf  # such as that of morcela:own
+    return place, first, name
 
 
 def order_by_linking(
@@ -93,15 +96,8 @@ def order_by_linking(
     return ordered.drop(columns=["of_line", "place"])
 
 
-def _parse_number(parameter: object) -> float:
-    try:
-        return float(str(parameter))
-    except ValueError:
-        return math.inf
-
-
 def _length_biases(cells: pd.DataFrame) -> np.ndarray:
-    equal, good_longer, bad_longer = (cells[split].to_numpy(dtype=np.float64) for split in SPLITS)
+    equal, good_longer, bad_longer = (cells[split].to_numpy(np.float64) for split in SPLITS)
     return delta_acc(good_longer, bad_longer, equal)
 
 
@@ -118,22 +114,18 @@ def linking_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
         "length bias, 0 is best. Where it is small, chance differences make it larger on average: see the signed "
         "differences with their intervals in eval/statistics.csv of each run."
     )
-    view = TableView(note, _LINKING, table, files, "delta_acc")
-    yield ReportSection(f"Linking functions and length on {scored.heading}", (*_name_length_biased(table), view))
-
-
-def _name_length_biased(table: pd.DataFrame) -> Iterator[str]:
+    content: list[str | TableView] = [TableView(note, _LINKING, table, files, "delta_acc")]
     splits = zip(table["good_longer"], table["bad_longer"], strict=True)
-    winners = pd.Series([winner_by_length(*both) for both in splits], index=table.index, dtype=object)
-    if winners.isna().all():
-        return
-    found = table[winners.notna()]
-    lines = [
-        f"{line} by {', '.join(dict.fromkeys(rows['linking']))}"
-        for line, rows in found.groupby("line", sort=False)
-    ]
-    yield (
-        f"Length alone decides where lengths differ, and not grammar: {'; '.join(lines)}. There nearly every pair of "
-        "one unequal split is right and nearly every pair of the other wrong. A model that has learned nothing does "
-        "that under lp, pen_lp and slln_lp: the shorter sentence wins, and Δacc is about 50."
-    )
+    by_length = table[[winner_by_length(*both) is not None for both in splits]]
+    if len(by_length):
+        lines = [
+            f"{line} by {', '.join(dict.fromkeys(rows['linking']))}"
+            for line, rows in by_length.groupby("line", sort=False)
+        ]
+        said = (
+            f"Length alone decides where lengths differ, and not grammar: {'; '.join(lines)}. There nearly every pair "
+            "of one unequal split is right and nearly every pair of the other wrong. A model that has learned nothing "
+            "does that under lp, pen_lp and slln_lp: the shorter sentence wins, and Δacc is about 50."
+        )
+        content.insert(0, said)
+    yield ReportSection(f"Linking functions and length on {scored.heading}", tuple(content))

@@ -37,12 +37,17 @@ def average_by_tokenizer(by_run: pd.DataFrame, runs: Iterable[Run]) -> pd.DataFr
     )
     means = {name: (name, "mean") for name in (*SPLITS, "accuracy", "delta_acc")}
     counts = {f"n_{split}": (f"n_{split}", "first") for split in SPLITS}
-    keys = [*_CONDITION, "tokenizer"]
-    return (
-        _name_own_parameters(cells)
-        .groupby(keys, as_index=False, sort=False)
-        .agg(runs=("run", "nunique"), **counts, **means)
+    # A MORCELA that each tokenizer has once, and not all the same, is called ``_OWN``.
+    tuned = cells[cells["linking"].str.startswith(_TUNED)]
+    condition = [name for name in _CONDITION if name != "linking"]
+    of_tokenizer = tuned.groupby([*condition, "tokenizer"])["linking"].transform("nunique")
+    of_setting = tuned.groupby(condition)["linking"].transform("nunique")
+    most = of_tokenizer.groupby([tuned[name] for name in condition]).transform("max")
+    renamed = cells.index.isin(tuned.index[(most == 1) & (of_setting > 1)])
+    groups = cells.assign(linking=cells["linking"].mask(renamed, _OWN)).groupby(
+        [*_CONDITION, "tokenizer"], as_index=False, sort=False
     )
+    return groups.agg(runs=("run", "nunique"), **counts, **means)
 
 
 def over_tokenizers(cells: pd.DataFrame) -> pd.DataFrame:
@@ -107,17 +112,6 @@ _PAIRS = table_columns(
 )
 
 
-def _name_own_parameters(cells: pd.DataFrame) -> pd.DataFrame:
-    tuned = cells[cells["linking"].str.startswith(_TUNED)]
-    condition = [name for name in _CONDITION if name != "linking"]
-    of_tokenizer = tuned.groupby([*condition, "tokenizer"])["linking"].transform("nunique")
-    of_setting = tuned.groupby(condition)["linking"].transform("nunique")
-    most = of_tokenizer.groupby([tuned[name] for name in condition]).transform("max")
-    # Each tokenizer has one, and they are not all the same.
-    renamed = tuned.index[(most == 1) & (of_setting > 1)]
-    return cells.assign(linking=cells["linking"].mask(cells.index.isin(renamed), _OWN))
-
-
 _COUNTS = ("all", "single_character", "multi_character")
 _VIEW = table_columns(
     "tokenizer",
@@ -159,6 +153,7 @@ def tokenizer_table_sections(study: Study) -> Iterable[ReportSection]:
 
 
 def _read_token_counts(folder: Path, facts: RunFacts) -> dict[str, object]:
+    """Return the tokens by kind; the vocabulary alone where the tokenizer has no statistics."""
     path = folder / TOKENIZER / STATISTICS
     refuse_faults(own_faults(folder, facts, [f"{TOKENIZER}/{STATISTICS}"]), "restore it from a copy")
     if not path.is_file():

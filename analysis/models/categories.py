@@ -22,9 +22,9 @@ def with_tests(table: pd.DataFrame) -> pd.DataFrame:
     ``exact_*`` are Clopper and Pearson's interval, with pairs as independent. ``ci_*``, ``p_above`` and ``p_below`` are
     over as many independent pairs as ``effective`` says, NaN where it is; without this column they are exact.
     """
-    accuracy, n = (table[name].to_numpy(dtype=np.float64) for name in ("accuracy", "n"))
+    accuracy, n = (table[name].to_numpy(np.float64) for name in ("accuracy", "n"))
     # Pairs with the same edit tend to be right or wrong together, so an interval over pairs would be too narrow.
-    effective = table["effective"].to_numpy(dtype=np.float64) if "effective" in table else n
+    effective = table["effective"].to_numpy(np.float64) if "effective" in table else n
     low, high = exact_interval(accuracy * effective, effective)
     exact_low, exact_high = exact_interval(accuracy * n, n)
     tests = binomial_tests(accuracy * effective, effective)
@@ -76,12 +76,13 @@ def certainty_correlations(table: pd.DataFrame) -> tuple[float, float]:
     """Return Pearson's r and Spearman's rho over categories; NaN for fewer than three, or where one does not vary."""
     if len(table) < 3 or table["delta_nll"].nunique() < 2 or table["accuracy"].nunique() < 2:
         return float("nan"), float("nan")
-    x, y = table["delta_nll"].to_numpy(dtype=np.float64), table["accuracy"].to_numpy(dtype=np.float64)
+    x, y = table["delta_nll"].to_numpy(np.float64), table["accuracy"].to_numpy(np.float64)
     return float(pearsonr(x, y).statistic), float(spearmanr(x, y).statistic)
 
 
 def _box_statistics(suite: str, part: pd.DataFrame) -> dict[str, object]:
-    values = part["delta_nll"].to_numpy(dtype=np.float64)
+    """Return the row of a category (``box_table``)."""
+    values = part["delta_nll"].to_numpy(np.float64)
     box = boxplot_stats(values, whis=1.5)[0]
     beyond = (values < box["whislo"]) | (values > box["whishi"])
     return {

@@ -14,7 +14,7 @@ from ucurve.analysis.models.categories import certainty_correlations
 from ucurve.analysis.models.mcnemar import PAIR_LEVEL, with_model_first
 from ucurve.analysis.plotting.facets import draw_panels, line_legend, panels_by
 from ucurve.analysis.plotting.figures import Drawing, NamedRows
-from ucurve.analysis.plotting.style import NUMBERED, drawing_style, lowest_of, percent_axis
+from ucurve.analysis.plotting.style import DOTTED, NUMBERED, drawing_style, lowest_of, percent_axis
 from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
 
 WITH_INTERVALS, WITH_NUMBERS = 8, 24  # models; more leave the cells no room
@@ -39,7 +39,7 @@ def draw_heat_map(tested: pd.DataFrame, level: str, name: str, title: str) -> Dr
         rows = NamedRows(suites, note, row=0.24 if intervals else 0.14, top=top)
         axes = rows.axes
         grid = tested.pivot_table(index="suite", columns="model", values="accuracy", observed=True, dropna=False)
-        values = grid.reindex(index=list(suites), columns=list(models)).to_numpy(dtype=np.float64)
+        values = grid.reindex(index=list(suites), columns=list(models)).to_numpy(np.float64)
         axes.imshow(values, cmap=colormaps["RdBu"], norm=Normalize(0, 1), aspect="auto", interpolation="nearest")
         axes.xaxis.tick_top()
         axes.set_xticks(range(len(models)), models, rotation=90, parse_math=False)
@@ -52,9 +52,6 @@ def draw_heat_map(tested: pd.DataFrame, level: str, name: str, title: str) -> Dr
                 text = f"{100 * cell['accuracy']:.1f}"
                 if intervals and not np.isnan(cell["ci_low"]):
                     text += f"\n{100 * cell['ci_low']:.1f}-{100 * cell['ci_high']:.1f}"
-                color = (
-                    "white" if abs(cell["accuracy"] - 0.5) > 0.33 else "black"
-                )  # on the dark ends of the scale
                 axes.text(
                     across[cell["model"]],
                     places[cell["suite"]],
@@ -62,7 +59,8 @@ def draw_heat_map(tested: pd.DataFrame, level: str, name: str, title: str) -> Dr
                     ha="center",
                     va="center",
                     fontsize=4.8,
-                    color=color,
+                    # The ends of the scale are dark.
+                    color="white" if abs(cell["accuracy"] - 0.5) > 0.33 else "black",
                     linespacing=1.0,
                 )
         figure = rows.finish("")
@@ -82,7 +80,7 @@ def draw_boxes(boxes: pd.DataFrame, points: pd.DataFrame, name: str, title: str,
             {"q1": box.q1, "med": box.median, "q3": box.q3, "whislo": box.whisker_low, "whishi": box.whisker_high}
             for box in boxes.itertuples()
         ]
-        rows.axes.axvline(0, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
+        rows.axes.axvline(0, **DOTTED)
         rows.axes.bxp(
             stats,
             positions=range(len(stats)),
@@ -111,7 +109,7 @@ def draw_confidence(table: pd.DataFrame, name: str, title: str) -> Drawing:
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:
         axes.plot(rows["delta_nll"], rows["accuracy"], "o", color=_COLORS["base"], markersize=2.8, alpha=0.8)
-        axes.axvline(0, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
+        axes.axvline(0, **DOTTED)
         percent_axis(axes, float(rows["accuracy"].min()))
 
     labels = ("Certainty (nats per token)", "Accuracy (%)")
@@ -168,7 +166,7 @@ def draw_lines(
     styles = NUMBERED(table[line].astype(str))
     at = {place: number for number, place in enumerate(places)}
     longest = max(map(len, places))
-    crowded = longest * len(places) * min(len(panels), 4) > 120
+    crowded = longest * len(places) * min(len(panels), 4) > 120  # letters in a row of panels
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:
         for model, style in styles.items():
@@ -194,6 +192,7 @@ def draw_lines(
 
 
 def _with_model_across(compared: pd.DataFrame, base: str) -> pd.DataFrame:
+    """Name the columns of two models after ``base`` and ``other``, and say which is significantly ``better``."""
     rows = with_model_first(compared, base)
     ahead = np.where(rows["first_better"] > rows["second_better"], "base", "other")
     named = {

@@ -21,7 +21,7 @@ OVER_EDITS = (  # for the notes of tables
     "Tests are over different edits, the words in which the two sentences of a pair differ; with fewer than "
     f"{FEWEST_CLUSTERS} of them there is no test."
 )
-_TIED = 1e-9
+_TIED = 1e-9  # what rounding leaves between equal accuracies
 _COMPARED = (
     "group", "first", "second", "n", "clusters", "accuracy_first", "accuracy_second", "first_better", "second_better",
 )  # fmt: skip
@@ -139,13 +139,14 @@ def _with_tests(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """Put the tables of groups together, with the tests of their two counts in place of ``squares``."""
     table = stack(parts, [*_COMPARED, "squares"])
     names = ("first_better", "second_better", "squares", "clusters")
-    counts = [table[name].to_numpy(dtype=np.float64) for name in names]
+    counts = [table[name].to_numpy(np.float64) for name in names]
     return table.drop(columns="squares").assign(p=cluster_mcnemar(*counts), p_exact=mcnemar(counts[0], counts[1]))
 
 
 def _compare_in_group(name: str, part: pd.DataFrame, clusters: Ids) -> pd.DataFrame:
+    """Count for every two models that were scored on all pairs of a group, a row each, without tests."""
     scored = part.loc[:, part.notna().all()]
-    values = scored.to_numpy(dtype=np.float64)
+    values = scored.to_numpy(np.float64)
     better, accuracy, models = better_counts(values), values.mean(axis=0), list(scored.columns)
     squares = squared_differences(values, clusters)
     places = list(combinations(range(len(models)), 2))

@@ -43,32 +43,30 @@ def prompt_sections(study: Study) -> Iterator[ReportSection]:
     scored = study.benchmarks()
     asked = {one.benchmark: one for one in scored if one.scorer == "prompt"}
     for plain in (one for one in scored if one.scorer == "sentence" and one.benchmark in asked):
-        yield from _compare_prompts(plain, asked[plain.benchmark])
-
-
-def _compare_prompts(plain: BenchmarkScores, asked: BenchmarkScores) -> Iterator[ReportSection]:
-    function = next((name for name in _PERPLEXITY if (plain.rows["linking"] == name).any()), None)
-    accuracies = {name: _macro_accuracy(asked, name) for name in PROMPTS}
-    if function is None or all(values.empty for values in accuracies.values()):
-        return
-    points = pd.DataFrame({"perplexity": _macro_accuracy(plain, function), **accuracies}).dropna(how="any")
-    excluded = [model for model in points.index if _is_excluded(asked, str(model))]
-    points = points.drop(index=excluded)
-    if points.empty:
-        return
-    table = prompt_differences(points.rename_axis("model").reset_index())
-    note = (
-        f"Macro accuracy by {function} of the whole sentence, and how much more or less accurate either prompt is "
-        "(Swe-BLiMP, Table 3), ties by the rule of each."
-    )
-    if excluded:
-        note += f" Left out for over 10 % invalid answers (footnote 4): {', '.join(map(str, excluded))}."
-    name = plain.benchmark.replace("/", "-")
-    view = TableView(note, _COLUMNS, table, {f"prompts_{name}": table})
-    yield ReportSection(f"Perplexity and prompts on {plain.benchmark}", (view,))
+        prompted = asked[plain.benchmark]
+        function = next((name for name in _PERPLEXITY if (plain.rows["linking"] == name).any()), None)
+        accuracies = {name: _macro_accuracy(prompted, name) for name in PROMPTS}
+        if function is None or all(values.empty for values in accuracies.values()):
+            continue
+        points = pd.DataFrame({"perplexity": _macro_accuracy(plain, function), **accuracies}).dropna(how="any")
+        excluded = [model for model in points.index if _is_excluded(prompted, str(model))]
+        points = points.drop(index=excluded)
+        if points.empty:
+            continue
+        table = prompt_differences(points.rename_axis("model").reset_index())
+        note = (
+            f"Macro accuracy by {function} of the whole sentence, and how much more or less accurate either prompt is "
+            "(Swe-BLiMP, Table 3), ties by the rule of each."
+        )
+        if excluded:
+            note += f" Left out for over 10 % invalid answers (footnote 4): {', '.join(map(str, excluded))}."
+        name = plain.benchmark.replace("/", "-")
+        view = TableView(note, _COLUMNS, table, {f"prompts_{name}": table})
+        yield ReportSection(f"Perplexity and prompts on {plain.benchmark}", (view,))
 
 
 def _macro_accuracy(scored: BenchmarkScores, linking: str) -> pd.Series:
+    """Return the mean over paradigms of each model; empty without stored scores."""
     last = load_last_scores(scored, linking)
     if last is None:
         return pd.Series(dtype="float64")

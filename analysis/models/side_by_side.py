@@ -73,9 +73,8 @@ class Comparison:
     categories: pd.DataFrame  # the same as a category_table
     summary: pd.DataFrame  # one row per model, most accurate first
     best: pd.DataFrame  # best against second best by paradigm
-    versus: (
-        pd.DataFrame
-    )  # every two leading models on all pairs, with the number of paradigms either is better on
+    # every two leading models on all pairs, with the number of paradigms either is better on
+    versus: pd.DataFrame
     by_paradigm: pd.DataFrame  # every two of them by paradigm
 
 
@@ -132,6 +131,7 @@ def at_level(last: ModelScores, most: int) -> tuple[pd.DataFrame, str]:
 def _summarize_models(
     last: ModelScores, tested: pd.DataFrame, categories: pd.DataFrame, best: pd.DataFrame
 ) -> pd.DataFrame:
+    """Return a row for each model, the most accurate over pairs first."""
     pairs, phenomenon = last.pairs, last.pairs["phenomenon"].to_numpy()
     counts = count_significant(tested, "model").set_index("model")
     n = tested.set_index("model")["n"].groupby(level=0).sum()
@@ -152,6 +152,7 @@ def _summarize_models(
 
 
 def _summary_view(scored: BenchmarkScores, last: ModelScores, compared: Comparison) -> TableView:
+    """Show the most accurate models, and name those without scores of these pairs."""
     summary, name = compared.summary, scored.file_name
     note = (
         f"{scored.title}; every model at its last scored checkpoint, mean over all pairs, over the "
@@ -169,6 +170,7 @@ def _summary_view(scored: BenchmarkScores, last: ModelScores, compared: Comparis
 
 
 def _draw_models(scored: BenchmarkScores, last: ModelScores, compared: Comparison) -> list[Drawing]:
+    """Draw the most accurate models: a heat map, the first against the others, and certainty where there are three."""
     leading, name = list(compared.summary["model"][:MODELS]), scored.file_name
     rows, level = at_level(last, SUITES)
     rows = rows[rows["model"].isin(leading)]
@@ -188,6 +190,7 @@ def _draw_models(scored: BenchmarkScores, last: ModelScores, compared: Compariso
 
 
 def _versus_view(compared: Comparison, name: str) -> TableView:
+    """Show the most accurate model against each other one."""
     base = str(compared.summary["model"].iloc[0])
     rows = with_model_first(compared.versus, base)
     rows = rows.sort_values("accuracy_second", ascending=False, kind="stable").head(ROWS)

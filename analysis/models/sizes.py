@@ -101,7 +101,7 @@ def steps_of_complexity(points: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFr
     return pd.DataFrame(rows, columns=["predicate", "before", "after", "change"]).dropna(subset="change")
 
 
-_PANELS, _ROWS = 16, 60
+_PANELS, _ROWS = 16, 60  # at most in a figure and in a table of the report
 
 
 def find_lines(runs: Sequence[Run]) -> pd.DataFrame:
@@ -147,17 +147,13 @@ def slope_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[Repor
 @questions.section(questions.MODELS, place=3)
 def complexity_sections(scored: BenchmarkScores, last: ModelScores) -> Iterator[ReportSection]:
     """Draw accuracy against the complexity of the intervening phrase; nothing where no suites differ in it."""
-    series, heading = (
-        scored.look_up(load_complexity()),
-        f"Complexity of the intervening phrase in {scored.benchmark}",
-    )
-    levels = levels_table(series or {})
+    heading = f"Complexity of the intervening phrase in {scored.benchmark}"
+    levels = levels_table(scored.look_up(load_complexity()) or {})
     points = last.points[["model", "suite", "accuracy"]].merge(_lines(scored), on="model", how="left")
     table, name = complexity_table(points, levels), scored.file_name
     if table.empty:
-        if scored.look_up(
-            {split_name(known)[0]: known for known in load_complexity()}
-        ):  # its other languages have
+        # Where other languages of the benchmark have levels, a reader would miss the figure.
+        if scored.look_up({split_name(known)[0]: known for known in load_complexity()}):
             yield ReportSection(heading, (), left_out="its paradigms do not differ in it")
         return
     note = (
@@ -193,6 +189,7 @@ def _lines(scored: BenchmarkScores) -> pd.DataFrame:
 
 
 def _draw_slopes(last: ModelScores, points: pd.DataFrame, name: str, title: str, look: LineStyles) -> Drawing:
+    """Draw accuracies over parameters with the fitted lines, a panel for each of the first suites."""
     rows, _ = at_level(last, _PANELS)
     if rows["suite"].nunique() > _PANELS:
         rows = rows[rows["suite"].isin(list(rows["suite"].unique())[:_PANELS])]

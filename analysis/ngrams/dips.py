@@ -39,9 +39,8 @@ from ucurve.eval.metrics.sampling import CONFIDENCE, TAIL
 from ucurve.eval.metrics.significance import holm
 
 LEAST_SHARE = 0.5  # of a dip, from which on errors are said to account for it
-LEAST_FIT = (
-    0.1  # what Cohen (1988) calls a small correlation; signs alone could be those of losses of a millionth
-)
+# what Cohen (1988) calls a small correlation; signs alone could be those of losses of a millionth
+LEAST_FIT = 0.1
 SAME_FIT = 1e-9  # what rounding leaves between orders that are wrong on the same pairs
 _FLIPS = 2000
 _RESAMPLES = 1000
@@ -55,9 +54,8 @@ class Dip:
 
     loss: Array  # float64[I], smoothed credit at the start less that at the bottom
     bottom: Array  # float64[I], smoothed credit at the bottom
-    wrong: (
-        Array  # float64[K, I], whether the n-gram model of each order is wrong at the bottom; one half for a tie
-    )
+    # float64[K, I], whether the n-gram model of each order is wrong at the bottom; one half for a tie
+    wrong: Array
     strata: Ids  # int64[I], the paradigm of each pair
     clusters: Ids  # int64[I], pairs that are drawn together
 
@@ -136,8 +134,8 @@ def _p_above_chance(products: Array, design: Design, seed: int) -> Array:
     sums = _by_cluster(products, design)
     near = 1e-9 * np.abs(sums).sum(axis=1)
     flipped = _by_cluster(products * (design.scale * len(design.scale)) ** 2, design)
-    flipped = flipped[:, (flipped != 0).any(axis=0)]
-    beyond = np.ones(len(sums))
+    flipped = flipped[:, (flipped != 0).any(axis=0)]  # the sign of 0 changes nothing
+    beyond = np.ones(len(sums))  # the totals themselves are one of the flips, so that p is never 0
     random = np.random.default_rng(seed)
     for _ in range(_FLIPS // _BLOCK):
         signs = 1 - 2.0 * random.integers(0, 2, (_BLOCK, flipped.shape[1]), dtype=np.int8)
@@ -150,26 +148,22 @@ def _resample(dip: Dip, loss: Array, wrong: Array, design: Design, seed: int) ->
     one, lost = np.ones_like(dip.loss)[None], dip.loss[None]
     parts = (one, lost, loss[None] ** 2, dip.wrong, dip.wrong * lost, wrong * loss, wrong**2)
     sums = np.concatenate([_by_cluster(part, design) for part in parts])
-    weights = _cluster_weights(design, np.random.default_rng(seed))
-    drawn = np.concatenate([block @ sums.T for block in weights])
-    places = np.cumsum([len(part) for part in parts])[:-1]
-    pairs, lost, of_loss, errors, both, products, squares = np.split(drawn, places, axis=1)
-    return _shares(lost, errors, both, pairs)[1], _correlation(products, squares, of_loss)
-
-
-def _cluster_weights(design: Design, random: np.random.Generator) -> Iterator[Array]:
-    """Yield how often each cluster is drawn in each of some resamples, float64[_BLOCK, C]."""
     of_cluster = strata_of_clusters(design.strata, design.clusters)
     strata = [np.flatnonzero(of_cluster == stratum) for stratum in np.unique(of_cluster)]
+    random, blocks = np.random.default_rng(seed), []
     for _ in range(_RESAMPLES // _BLOCK):
-        weights = np.empty((_BLOCK, len(of_cluster)))
+        weights = np.empty((_BLOCK, len(of_cluster)))  # how often each cluster is drawn
         for members in strata:
             chances = np.full(len(members), 1 / len(members))
             weights[:, members] = random.multinomial(len(members), chances, _BLOCK)
-        yield weights
+        blocks.append(weights @ sums.T)
+    places = np.cumsum([len(part) for part in parts])[:-1]
+    pairs, lost, of_loss, errors, both, products, squares = np.split(np.concatenate(blocks), places, axis=1)
+    return _shares(lost, errors, both, pairs)[1], _correlation(products, squares, of_loss)
 
 
 def _correlation(products: Array, squares: Array, of_loss: Array) -> Array:
+    """Return correlations from sums of products and of squares; NaN where one of the two does not vary."""
     scale = np.sqrt(squares * of_loss)
     return ratio(products, np.where(scale > 1e-9, scale, 0))  # below is what rounding leaves of no variance
 
@@ -202,6 +196,7 @@ def account_table(dips: pd.DataFrame, lines: Mapping[str, Sequence[BesideNgrams]
 
 
 def _account_of(row: Row, members: Sequence[BesideNgrams], cluster: str) -> Iterator[pd.DataFrame]:
+    """Yield the rows of one dip (``account_table``); none where its runs share no order at the bottom."""
     items = [one.items for one in members]
     trained = (set(one.steps[one.tokens > 0].tolist()) for one in items)
     steps = np.array(sorted(set.intersection(*trained)))
@@ -249,6 +244,7 @@ def dip_places(tokens: Array, mean: Array, start: float, end: float) -> tuple[in
 
 
 def _kappas(members: Sequence[AtCheckpoint], phenomenon: str, orders: Sequence[int]) -> list[float]:
+    """Return the kappa of each order, mean over the runs; NaN where none has one."""
     table = stack((one.agreement for one in members if len(one.agreement)), ["phenomenon", "order", "kappa"])
     kappas = table[table["phenomenon"] == phenomenon].groupby("order")["kappa"].mean()
     return [float(kappas.get(order, np.nan)) for order in orders]
@@ -263,6 +259,7 @@ def describe_dips(accounts: pd.DataFrame) -> list[str]:
 
 
 def _describe_dip(rows: pd.DataFrame, several: bool) -> str:
+    """Say which order accounts for a dip, or which comes nearest, from the rows of all its orders."""
     first = rows.iloc[0]
     what = "all pairs" if first["phenomenon"] == "all" else readable(str(first["phenomenon"]))
     line = f" of {first['line']}" if several else ""
@@ -284,6 +281,7 @@ def _describe_dip(rows: pd.DataFrame, several: bool) -> str:
 
 
 def _describe_named(rows: pd.DataFrame) -> str:
+    """Say how much the named order accounts for, and which other orders would do as well."""
     named = rows[rows["named"]].iloc[0]
     text = f"{named['order']}-gram errors account for {_share(named)}{_p(named)}"
     if named["share"] > 1:

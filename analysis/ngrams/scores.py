@@ -55,6 +55,7 @@ def _at_level(
     margins: tuple[Array, Array],
     rule: TiesRule,
 ) -> pd.DataFrame:
+    """Return the rows of ``ngram_agreement`` for numbered groups of pairs."""
     ours, theirs = verdicts
     credit, of_ngram = ((given == RIGHT) + TIES_CREDIT[rule] * (given == TIE) for given in verdicts)
     pairs = np.bincount(groups, minlength=len(names)).astype(np.float64)
@@ -121,9 +122,8 @@ class BesideNgrams:
     linking: Linking
     steps_by_order: dict[int, list[int]]  # at which scores of each order are stored
     _known: dict[int, AtCheckpoint] = field(default_factory=dict)
-    _order: np.ndarray | None = (
-        None  # the pairs of the file that was read last: mostly the same in all of a benchmark
-    )
+    # the pairs of the file that was read last: mostly the same in all of a benchmark
+    _order: np.ndarray | None = None
     _places: Ids = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def at(self, step: int) -> AtCheckpoint:
@@ -133,17 +133,8 @@ class BesideNgrams:
             UserError: when a file is broken, or its pairs are not those of the benchmark.
             DamagedError: when a file is not what was written.
         """
-        if step not in self._known:
-            self._known[step] = self._read(step)
-        return self._known[step]
-
-    @property
-    def agreement(self) -> pd.DataFrame:
-        """The agreement at all checkpoints of the run."""
-        tables = (self.at(step).agreement for step in self.items.steps.tolist())
-        return stack(table for table in tables if len(table))
-
-    def _read(self, step: int) -> AtCheckpoint:
+        if step in self._known:
+            return self._known[step]
         orders = [order for order, steps in self.steps_by_order.items() if step in steps]
         own = self._read_scores(self.scored.scorer_of(self.run), step) if orders else None
         verdicts, rows = {}, []
@@ -158,7 +149,14 @@ class BesideNgrams:
             tokens = self.items.tokens[np.searchsorted(self.items.steps, step)]
             where = {"run": self.run.label, "line": self.run.line, "step": step, "tokens": tokens, "order": order}
             rows.append(table.assign(**where)[[*where, *table.columns]])
-        return AtCheckpoint(verdicts, stack(rows))
+        self._known[step] = AtCheckpoint(verdicts, stack(rows))
+        return self._known[step]
+
+    @property
+    def agreement(self) -> pd.DataFrame:
+        """The agreement at all checkpoints of the run."""
+        tables = (self.at(step).agreement for step in self.items.steps.tolist())
+        return stack(table for table in tables if len(table))
 
     def _read_scores(self, scorer: str, step: int) -> pd.DataFrame | None:
         """Read the scores of the items; None where the linking function cannot be computed from them."""
@@ -182,7 +180,10 @@ def read_beside_ngrams(scored: BenchmarkScores) -> Iterator[BesideNgrams]:
     linking = known_linking(scored.linking)
     if linking is None:
         return
-    stored = {run.label: _steps_by_order(run, scored.benchmark) for run in scored.study.runs}
+    stored: dict[str, dict[int, list[int]]] = {}
+    for run in scored.study.runs:
+        steps = {order: scored_steps(run.folder, scored.benchmark, f"{NGRAM}{order}") for order in ORDERS}
+        stored[run.label] = {order: found for order, found in steps.items() if found}
     found = read_runs(
         [run for run in scored.study.runs if stored[run.label]],
         scored.curve_rows(),
@@ -194,11 +195,6 @@ def read_beside_ngrams(scored: BenchmarkScores) -> Iterator[BesideNgrams]:
     for run, items in found:
         if items is not None:
             yield BesideNgrams(run, items, scored, linking, stored[run.label])
-
-
-def _steps_by_order(run: Run, benchmark: str) -> dict[int, list[int]]:
-    there = {order: scored_steps(run.folder, benchmark, f"{NGRAM}{order}") for order in ORDERS}
-    return {order: steps for order, steps in there.items() if steps}
 
 
 def _margins(table: pd.DataFrame, linking: Linking) -> Array:

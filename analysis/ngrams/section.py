@@ -110,20 +110,17 @@ def ngram_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
         for line, count in runs.items()
         if len(lines.get(line, ())) != count
     ]
+    views = []
+    if len(accounts):
+        shown = accounts.assign(
+            phenomenon=accounts["phenomenon"].map(readable), named=accounts["named"].map({True: "yes", False: ""})
+        )
+        files = {f"ngram_dips_{scored.file_name}": accounts}
+        views.append(TableView(f"{scored.title}. {_ACCOUNT}", _DIPS, shown, files, "p"))
     found = describe_dips(accounts)
     texts = [*(found or ["The test of shape finds no dip that could be compared with n-gram models."]), *partial]
     yield ReportSection(
         f"n-gram models beside the model on {scored.heading}",
-        (*texts, *drawings, *_dip_views(accounts, scored)),
+        (*texts, *drawings, *views),
         {f"ngrams_{scored.file_name}": agreement},
     )
-
-
-def _dip_views(accounts: pd.DataFrame, scored: BenchmarkScores) -> list[TableView]:
-    if accounts.empty:
-        return []
-    shown = accounts.assign(
-        phenomenon=accounts["phenomenon"].map(readable), named=accounts["named"].map({True: "yes", False: ""})
-    )
-    files = {f"ngram_dips_{scored.file_name}": accounts}
-    return [TableView(f"{scored.title}. {_ACCOUNT}", _DIPS, shown, files, "p")]

@@ -16,7 +16,7 @@ from scipy.stats import t as student
 from ucurve.analysis.data.last_scores import LanguageScores, ModelScores
 from ucurve.analysis.data.user_tables import LANGUAGE, NO_FACTORS, PHENOMENON, RESPONSE, SENTENCE, factors_of
 from ucurve.analysis.plotting.figures import Drawing, NamedRows
-from ucurve.analysis.plotting.style import NUMBERED, drawing_style
+from ucurve.analysis.plotting.style import DOTTED, NUMBERED, drawing_style
 from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.eval.linking import nll_per_token
@@ -41,9 +41,8 @@ def clustered_errors(design: Array, residuals: Array, clusters: npt.NDArray[np.i
     ``design`` is float64[n, terms], of full rank, ``residuals`` float64[n] and ``clusters`` int64[n]; both results are
     float64[terms], NaN for a term that one cluster determines alone.
     """
-    basis, triangle = np.linalg.qr(
-        design
-    )  # a cluster's part of the projection is small in this basis: terms x terms
+    # A cluster's part of the projection is small in this basis: terms x terms.
+    basis, triangle = np.linalg.qr(design)
     terms = np.linalg.inv(triangle)
     lengths = np.sqrt((terms**2).sum(axis=1))
     count = design.shape[1]
@@ -142,7 +141,6 @@ def factor_model(table: pd.DataFrame, factors: Sequence[str]) -> FactorModel | N
     errors, freedom = clustered_errors(design.to_numpy(), fit.resid, clusters)
     half = student.ppf((1 + CONFIDENCE) / 2, freedom) * errors
     distance = np.divide(np.abs(fit.params), errors, out=np.full(len(errors), np.nan), where=errors > 0)
-    p = 2 * student.sf(distance, freedom)
     kinds = ["phenomenon"] * phenomena.shape[1] + ["factor"] * (design.shape[1] - phenomena.shape[1])
     betas = pd.DataFrame(
         {
@@ -151,12 +149,19 @@ def factor_model(table: pd.DataFrame, factors: Sequence[str]) -> FactorModel | N
             "beta": fit.params,
             "low": fit.params - half,
             "high": fit.params + half,
-            "p": p,
+            "p": 2 * student.sf(distance, freedom),
         }
     )
     scaled = betas["beta"] / rows[RESPONSE].std(ddof=1)
     betas["beta_standardised"] = scaled.where(betas["kind"] == "factor")
-    return FactorModel(betas, len(rows), by, int(clusters.max()) + 1, float(fit.rsquared), left_out)
+    return FactorModel(
+        betas=betas,
+        n=len(rows),
+        clustered_by=by,
+        clusters=int(clusters.max()) + 1,
+        r_squared=float(fit.rsquared),
+        left_out=left_out,
+    )
 
 
 def _independent_columns(
@@ -192,7 +197,7 @@ def factor_sections(languages: LanguageScores) -> Iterator[ReportSection]:
     for model in shared:
         table = factor_table(model, last, given.languages, given.factors)
         terms = [column for column in table.columns if column not in NO_FACTORS]
-        if set(terms) <= set(OF_SCORES):
+        if set(terms) <= set(OF_SCORES):  # such factors alone would be a section about every benchmark
             return
         if (fit := factor_model(table, terms)) is not None:
             fitted[model] = fit
@@ -218,6 +223,7 @@ def factor_table(
 
 
 def _factor_section(name: str, file_name: str, fitted: dict[str, FactorModel]) -> ReportSection:
+    """Show the terms of all models, and draw those of the most accurate ones."""
     facts = ["n", "r_squared", "clustered_by", "clusters"]
     betas = pd.concat(
         [
@@ -259,19 +265,19 @@ def _factor_section(name: str, file_name: str, fitted: dict[str, FactorModel]) -
 
 
 def _draw_betas(table: pd.DataFrame, name: str, note: str) -> Drawing:
+    """Draw a row for each term, with the models beside each other in it."""
     terms, models = list(dict.fromkeys(table["term"])), list(dict.fromkeys(table["model"]))
     styles = NUMBERED(models)
     with drawing_style():
         rows = NamedRows(terms, note, row=0.16, top=0.28)
-        rows.axes.axvline(0, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
+        rows.axes.axvline(0, **DOTTED)
         for place, (model, style) in enumerate(styles.items()):
             part = table[table["model"] == model].set_index("term").reindex(terms)
             height = np.arange(len(terms)) + 0.25 * (place - (len(models) - 1) / 2)
-            bars = np.array([part["beta"] - part["low"], part["high"] - part["beta"]])
             rows.axes.errorbar(
                 part["beta"],
                 height,
-                xerr=bars,
+                xerr=np.array([part["beta"] - part["low"], part["high"] - part["beta"]]),
                 fmt="o",
                 color=style.color,
                 markersize=2.6,

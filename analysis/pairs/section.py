@@ -25,10 +25,10 @@ from ucurve.eval.pairs import WORD
 from ucurve.yaml_files import read_yaml
 
 GROUPS = 7
-DRAWS = 100
+DRAWS = 100  # random samples of the pool that filtered pairs are compared with
 SUBSETS = ("FIRST-10", "RANDOM-10", "RANDOM-50", "ALL")
 HANDMADE = "handmade"
-_SMALL, _LARGE = 10, 50
+_SMALL, _LARGE = 10, 50  # pairs of a category in the subsets of Swe-BLiMP
 LINES = 8
 _MINK = re.compile(r"mink(\d+)_good")
 _DIFFERENCES = table_columns(
@@ -94,31 +94,27 @@ def paradigm_differences(points: pd.DataFrame, pairs: Mapping[str, tuple[str, st
     difference of two independent shares, from Wilson's intervals, each of as many independent pairs as ``effective``
     says (``n`` without this column). A model that lacks one of the two has no row.
     """
+    from statsmodels.stats.proportion import confint_proportions_2indep
+
     rows = []
     known = points.set_index(["model", "suite"])[["accuracy", "effective" if "effective" in points else "n"]]
-    for what, (without, with_it) in pairs.items():
+    for what, names in pairs.items():
         for model in points["model"].unique():
-            if (model, without) in known.index and (model, with_it) in known.index:
-                both = known.loc[(model, without)], known.loc[(model, with_it)]
-                rows.append({"what": what, "model": model, **_difference(*both)})
+            if all((model, name) in known.index for name in names):
+                (one, n), (other, n_other) = (known.loc[(model, name)].astype(float) for name in names)
+                low, high = confint_proportions_2indep(other * n_other, n_other, one * n, n, method="newcomb")
+                rows.append((what, model, one, other, other - one, float(low), float(high)))
     return pd.DataFrame(rows, columns=["what", "model", "without", "with_it", "difference", "low", "high"])
 
 
 def _by_group(credit: pd.DataFrame, group: pd.Series, domain: str) -> pd.DataFrame:
+    """Return accuracy and number of pairs by length group and model, of one domain."""
     grouped = credit.groupby(group.cat.codes.to_numpy())  # codes, whose order is that of the lengths
     table = (
         grouped.mean().rename_axis("group").reset_index().melt("group", var_name="model", value_name="accuracy")
     )
     n, names = table["group"].map(grouped.size()), dict(enumerate(group.cat.categories))
     return table.assign(domain=domain, n=n.astype(int), group=table["group"].map(names))
-
-
-def _difference(without: pd.Series, with_it: pd.Series) -> dict[str, float]:
-    from statsmodels.stats.proportion import confint_proportions_2indep
-
-    (one, n_one), (other, n_other) = (part.astype(float) for part in (without, with_it))
-    low, high = confint_proportions_2indep(other * n_other, n_other, one * n_one, n_one, method="newcomb")
-    return {"without": one, "with_it": other, "difference": other - one, "low": float(low), "high": float(high)}
 
 
 def keep_unseen(good: pd.DataFrame, mink: pd.DataFrame, size: int) -> pd.Series:
@@ -141,7 +137,7 @@ def reference_accuracies(
     ``size`` pairs are drawn of each paradigm, without replacement; a smaller paradigm gives all it has.
     """
     draw = np.random.default_rng(seed)
-    values, total, pairs = credit.to_numpy(dtype=np.float64), np.zeros(credit.shape[1]), 0
+    values, total, pairs = credit.to_numpy(np.float64), np.zeros(credit.shape[1]), 0
     for _, places in pd.Series(range(len(credit))).groupby(paradigm.to_numpy(), sort=True):
         here, wanted = places.to_numpy(), min(size, len(places))
         # The mean needs only how often each pair was drawn, not the samples themselves.
@@ -192,6 +188,7 @@ def subset_table(pairs: pd.DataFrame, credit: pd.DataFrame) -> pd.DataFrame:
 
 
 def _drawn(pairs: pd.DataFrame, size: int, draw: np.random.Generator) -> list[int]:
+    """Draw pairs of each paradigm without replacement, and return their places."""
     return [
         int(place)
         for _, part in pairs.groupby("paradigm", sort=True)

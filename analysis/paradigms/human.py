@@ -70,6 +70,7 @@ def choices_by_paradigm(choices: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFr
     names = ["phenomenon", "paradigm"]
     named = _counted_choices(choices, pairs)
     votes = named.groupby("pair")["right"]
+    # A person's own choice does not count, with which everybody would agree more often.
     others = votes.transform("sum") - named["right"]
     others_right = np.sign(2 * others - (votes.transform("count") - 1)) / 2 + 0.5
     named["with_others"] = np.where(named["right"] == 1, others_right, 1 - others_right)
@@ -91,6 +92,7 @@ def majorities_followed(choices: pd.DataFrame, pairs: pd.DataFrame) -> int | Non
 
 
 def _counted_choices(choices: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
+    """Return the choices about pairs that count, with the paradigm of each."""
     names = ["phenomenon", "paradigm"]
     named = pairs[counted(pairs)][["pair", *names]].astype(dict.fromkeys(names, str))
     return choices.astype({"right": "float64"}).merge(named, on="pair")
@@ -103,8 +105,11 @@ def load_human_agreement(scored: BenchmarkScores) -> pd.DataFrame | None:
     ``majorities_followed`` holds what the function of that name returns, NaN for None.
     """
     human, followed = scored.study.human, None
-    if scored.study.settings.human is None and (stored := _stored_choices(scored)) is not None:
-        human, followed = choices_by_paradigm(*stored), majorities_followed(*stored)
+    if scored.study.settings.human is None:
+        choices = scored.judgments
+        pairs = None if choices is None or "right" not in choices else scored.pairs
+        if choices is not None and pairs is not None:
+            human, followed = choices_by_paradigm(choices, pairs), majorities_followed(choices, pairs)
     if human is None or not set(human["paradigm"]) & set(scored.paradigms["paradigm"]):
         return None
     return human_agreement(human, scored.paradigms).assign(
@@ -123,13 +128,6 @@ def circular_note(benchmark: str, agreement: pd.DataFrame) -> str:
         f"them chose one sentence, it is the one that the benchmark calls good. With the majority of the other people "
         f"{overall['leave_one_out']:.1%} of answers agree, against {overall['pooled']:.1%} with the benchmark."
     )
-
-
-def _stored_choices(scored: BenchmarkScores) -> tuple[pd.DataFrame, pd.DataFrame] | None:
-    choices = scored.judgments
-    if choices is None or "right" not in choices:
-        return None
-    return None if scored.pairs is None else (choices, scored.pairs)
 
 
 @questions.section(questions.PEOPLE, place=2)

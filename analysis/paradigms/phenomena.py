@@ -67,6 +67,7 @@ def by_level(paradigms: pd.DataFrame) -> pd.DataFrame:
 
 
 def _average_levels(part: pd.DataFrame) -> pd.DataFrame:
+    """Return the means of one line and function, a row for each phenomenon and overall mean."""
     levels = levels_of(part)
     n = levels.sums(part["n"].to_numpy())
     means = levels.means(levels.sums((part["n"] * part["accuracy"]).to_numpy()), n)
@@ -104,7 +105,7 @@ def with_gap(table: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
 
     It is that of ZhoBLiMP, Table 6.
     """
-    values = table[list(models)].to_numpy(dtype=np.float64)
+    values = table[list(models)].to_numpy(np.float64)
     some = ~np.isnan(values).all(axis=1)
     places = np.where(np.isnan(values), -np.inf, values).argmax(axis=1)
     named = table.assign(best=name_leaders(table[list(models)]).where(some, ""))
@@ -189,32 +190,6 @@ _EXCLUDED_NOTE = (
 )
 
 
-def included_excluded(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.DataFrame:
-    """Join means over paradigms of a benchmark and of what was left out of it (``phenomena.by_level``) at one step."""
-    parts = {"included": _overall_rows(included), "excluded": _overall_rows(excluded)}
-    renamed = [
-        part.rename(columns={"accuracy": name, "paradigms": f"paradigms_{name}"}) for name, part in parts.items()
-    ]
-    table = renamed[0].merge(renamed[1], on=["model", "step", "linking"])
-    table = order_by_linking(table, "model", after=())
-    return table.assign(difference=table["included"] - table["excluded"])[
-        [column.name for column in _EXCLUDED_VIEW]
-    ]
-
-
-def human_row(included: pd.DataFrame, excluded: pd.DataFrame) -> pd.DataFrame:
-    """Return human agreement with both as a row of ``included_excluded``, over answers as in the paper."""
-    parts = {"included": included, "excluded": excluded}
-    row: dict[str, object] = {"model": "people", "step": float("nan"), "linking": "agreement over answers"}
-    for name, part in parts.items():
-        overall = part[part["phenomenon"] == "all"].iloc[0]
-        row |= {name: overall["pooled"], f"paradigms_{name}": overall["paradigms"]}
-    table = pd.DataFrame([row])
-    return table.assign(difference=table["included"] - table["excluded"])[
-        [column.name for column in _EXCLUDED_VIEW]
-    ]
-
-
 @questions.section(questions.PEOPLE, place=1)
 def excluded_sections(study: Study) -> Iterable[ReportSection]:
     """Make the table of every benchmark whose excluded paradigms were scored too."""
@@ -230,15 +205,22 @@ def excluded_sections(study: Study) -> Iterable[ReportSection]:
 
 
 def _compare_benchmarks(included: BenchmarkScores, excluded: BenchmarkScores) -> pd.DataFrame:
+    """Set means over paradigms of a benchmark beside those of what was left out of it, where they are of one step.
+
+    The first row is people's agreement, over answers as in the paper, where both have some.
+    """
     linkings = sorted(set(included.rows["linking"].astype(str)))
-    levels = [by_level(line_means(last_paradigm_rows(scored, linkings))) for scored in (included, excluded)]
-    human = [load_human_agreement(scored) for scored in (included, excluded)]
-    table = included_excluded(*levels)
-    if table.empty or human[0] is None or human[1] is None:
-        return table
-    return pd.concat([human_row(human[0], human[1]), table], ignore_index=True)
-
-
-def _overall_rows(levels: pd.DataFrame) -> pd.DataFrame:
-    rows = levels[(levels["phenomenon"] == "all") & (levels["aggregate"] == "paradigms")]
-    return rows.rename(columns={"line": "model"})[["model", "step", "linking", "paradigms", "accuracy"]]
+    parts, people = [], dict[str, object](model="people", step=np.nan, linking="agreement over answers")
+    for name, scored in {"included": included, "excluded": excluded}.items():
+        levels = by_level(line_means(last_paradigm_rows(scored, linkings)))
+        rows = levels[(levels["phenomenon"] == "all") & (levels["aggregate"] == "paradigms")]
+        named = {"line": "model", "accuracy": name, "paradigms": f"paradigms_{name}"}
+        parts.append(rows.rename(columns=named)[["model", "step", "linking", name, f"paradigms_{name}"]])
+        if (human := load_human_agreement(scored)) is not None:
+            overall = human[human["phenomenon"] == "all"].iloc[0]
+            people |= {name: overall["pooled"], f"paradigms_{name}": overall["paradigms"]}
+    table = order_by_linking(parts[0].merge(parts[1], on=["model", "step", "linking"]), "model", after=())
+    if len(table) and {"included", "excluded"} <= set(people):
+        table = pd.concat([pd.DataFrame([people]), table], ignore_index=True)
+    shown = [column.name for column in _EXCLUDED_VIEW]
+    return table.assign(difference=table["included"] - table["excluded"])[shown]

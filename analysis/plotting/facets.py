@@ -31,13 +31,8 @@ OVER_RUNS = "1 sample sd over runs"
 
 # The layout is computed in inches rather than solved for: it repeats exactly, and draws in a quarter of the time of a
 # layout engine. Only the room for the labels of vertical ticks depends on what is drawn.
-_LEFT, _RIGHT, _TOP, _TITLE, _TITLE_LINE = (
-    0.46,
-    0.1,
-    0.08,
-    0.16,
-    0.11,
-)  # on the left at least, which is enough for percents
+# On the left it is the least, which is enough for percents.
+_LEFT, _RIGHT, _TOP, _TITLE, _TITLE_LINE = 0.46, 0.1, 0.08, 0.16, 0.11
 _TICK, _GAP = 7 / 72, 0.015  # a tick with its padding; between tick labels and the label of the axis
 _BETWEEN_COLUMNS, _BETWEEN_ROWS = 0.16, 0.36
 _UNDER_PANELS, _NOTE_LINE, _LEGEND_LINE, _EDGE = 0.42, 0.1, 0.118, 0.06
@@ -173,7 +168,7 @@ class Sheet:
         ``above`` are the inches that titles take.
         """
         self._legend = legend
-        if len(legend) > MOST_BANDS and "band" in note.lower():
+        if len(legend) > MOST_BANDS and "band" in note.lower():  # else a reader would look for the others
             note = f"{note.rstrip('.')}. Bands are drawn for at most {MOST_BANDS} lines."
         across = self._across = min(panels, across)
         self._rows = math.ceil(panels / across)
@@ -203,8 +198,12 @@ class Sheet:
         base = self._legend_height / height
         center = (self.figure.subplotpars.bottom + self.figure.subplotpars.top) / 2
         label = self.figure.text(_EDGE / width, center, y_label, rotation=90, ha="left", va="center")
+        axis = self.panels[0].yaxis  # which all panels share
         for _ in range(2):  # panels of their final size may have other ticks, with longer labels
-            left = max(_LEFT, _EDGE + self._inches_wide(label) + _GAP + self._tick_labels_wide() + _TICK)
+            low, high = sorted(axis.get_view_interval())
+            ticks = zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True)
+            shown = [self._inches_wide(text) for place, text in ticks if low <= place <= high]
+            left = max(_LEFT, _EDGE + self._inches_wide(label) + _GAP + max(shown, default=0.0) + _TICK)
             self.figure.subplots_adjust(
                 left / width, wspace=_BETWEEN_COLUMNS / _panel_width(width, self._across, left)
             )
@@ -227,13 +226,6 @@ class Sheet:
             for text in legend.get_texts():
                 text.set_parse_math(False)
         return self.figure
-
-    def _tick_labels_wide(self) -> float:
-        """Return the inches of the widest label of the vertical axis, which all panels share."""
-        axis = self.panels[0].yaxis
-        low, high = sorted(axis.get_view_interval())
-        ticks = zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True)
-        return max((self._inches_wide(label) for place, label in ticks if low <= place <= high), default=0.0)
 
     def _inches_wide(self, text: Text) -> float:
         return text.get_window_extent().width / self.figure.dpi

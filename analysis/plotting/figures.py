@@ -97,6 +97,7 @@ def render(drawing: Drawing, kind: Format) -> bytes:
 
 @cache  # once a script
 def _tell_script(name: str) -> None:
+    """Say which fonts would draw the letters of a script, such as ``Hangul``."""
     package = "fonts-wqy-microhei" if name == "Cjk" else "fonts-noto-cjk" if name in _EAST else "fonts-noto-core"
     log_line(
         f"warning: no installed font has the {name if name != 'Cjk' else 'Chinese'} characters of a label, which is "

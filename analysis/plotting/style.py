@@ -1,30 +1,28 @@
 """The look of all figures: sizes, fonts, axes, and color, dashes and marker of lines, the same in figure and chart."""
 
+import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import numpy as np
 import pandas as pd
+from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.font_manager import findSystemFonts, fontManager
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, NullFormatter
+from matplotlib.typing import LineStyleType
 from numpy.typing import NDArray
 
 from ucurve.fields import format_count
 
 if TYPE_CHECKING:
     from matplotlib.typing import RcKeyType
-import itertools
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-
-from matplotlib import colormaps
-from matplotlib.colors import to_hex
-from matplotlib.typing import LineStyleType
 
 ONE_COLUMN = 3.5  # inches, as in two-column proceedings
 TWO_COLUMNS = 7.2
@@ -45,11 +43,14 @@ MARKERS = ("o", "s", "^", "D", "v", "P")
 MOST_BANDS = 3  # lines whose bands can be told apart
 FEWEST_IN_PANELS = 12  # lines that have a panel for each level of a factor
 _IN_ORDER = ("size", "budget")  # factors whose levels go from less to more
+# of a line at chance, or at 0, below what is drawn
+DOTTED: dict[str, Any] = {"color": "0.55", "linewidth": 0.6, "linestyle": (0, (1, 2)), "zorder": 0}
 
 
-def settings() -> "dict[RcKeyType, object]":
-    """Return the matplotlib settings of every figure; a fixed salt makes SVG files repeat byte for byte."""
-    return {
+@contextmanager
+def drawing_style() -> Iterator[None]:
+    """Draw with the settings of all figures; afterwards matplotlib's own are as they were."""
+    settings: dict[RcKeyType, object] = {
         "font.family": ["DejaVu Sans", *chinese_fonts(), *installed_fonts(_OTHER_FONTS)],
         "font.size": 7.5,
         "axes.titlesize": 7.5,
@@ -63,15 +64,10 @@ def settings() -> "dict[RcKeyType, object]":
         "legend.fontsize": 6.5,
         "legend.frameon": False,
         "lines.linewidth": 1.1,
-        "svg.hashsalt": "ucurve",
+        "svg.hashsalt": "ucurve",  # fixed, so that SVG files repeat byte for byte
         "pdf.fonttype": 42,  # TrueType: text stays text, which publishers ask for
     }
-
-
-@contextmanager
-def drawing_style() -> Iterator[None]:
-    """Draw with these settings; afterwards matplotlib's own are as they were."""
-    with matplotlib.rc_context(settings()):
+    with matplotlib.rc_context(settings):
         yield
 
 
@@ -119,9 +115,8 @@ class TokenAxis:
         ticks = log_ticks(self.first, self.last, most_ticks)
         labels = ["0", *(token_label(tick) for tick in ticks)]
         _set_ticks(axes, [self.zero, *ticks], labels, _minor_ticks(self.first, self.last) if minor else [])
-        middle = math.sqrt(self.zero * self.first)
         axes.text(
-            middle,
+            math.sqrt(self.zero * self.first),
             0,
             "//",
             transform=axes.get_xaxis_transform(),
@@ -179,7 +174,7 @@ def power_label(value: float) -> str:
 
 def _set_log_scale(axes: Axes, low: float, high: float) -> None:
     axes.set_xscale("log")
-    margin = (high / low) ** 0.05 if high > low else 2.0
+    margin = (high / low) ** 0.05 if high > low else 2.0  # a single place would leave the axis without a length
     axes.set_xlim(low / margin, high * margin)
 
 
@@ -191,6 +186,7 @@ def _set_ticks(axes: Axes, ticks: Sequence[float], labels: Sequence[str], minor:
 
 
 def _minor_ticks(low: float, high: float) -> list[float]:
+    """Return 1 to 9 times every power of ten within an axis."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks = (digit * 10.0**power for power in powers for digit in range(1, 10))
     return [tick for tick in ticks if low <= tick <= high]
@@ -199,10 +195,10 @@ def _minor_ticks(low: float, high: float) -> list[float]:
 def percent_axis(axes: Axes, lowest: float) -> None:
     """Show fractions as percent, from ``percent_bottom`` to 100, with a line at chance (50)."""
     bottom = percent_bottom(lowest)
-    axes.set_ylim(bottom, 1.01)
+    axes.set_ylim(bottom, 1.01)  # above 100 %, so that no point there is cut
     axes.yaxis.set_major_locator(FixedLocator([tick / 100 for tick in percent_ticks(bottom)]))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}"))
-    axes.axhline(0.5, color="0.55", linewidth=0.6, linestyle=(0, (1, 2)), zorder=0)
+    axes.axhline(0.5, **DOTTED)
 
 
 def lowest_of(table: pd.DataFrame) -> float:
@@ -286,13 +282,12 @@ def styles_by_factor(
 
 
 def _style(levels: Mapping[str, Sequence[str]], line: Mapping[str, object]) -> LineStyle:
+    """Return the style of a line by its levels of up to three factors; one that it lacks comes after all levels."""
     places = [[*known, "None"].index(str(line.get(factor))) for factor, known in levels.items()]
     color, dashes, marker = (*places, 0, 0, 0)[:3]
-    colors = _colors(*next(iter(levels.items()), ("", ())))
+    first, of_first = next(iter(levels.items()), ("", ()))
+    colors: Sequence[str] = COLORS
+    if first in _IN_ORDER and 1 < len(of_first) <= len(COLORS):
+        # The end of viridis is too pale on white.
+        colors = [to_hex(colormaps["viridis"](float(place))) for place in np.linspace(0.85, 0, len(of_first))]
     return LineStyle(colors[color % len(colors)], DASHES[dashes % len(DASHES)], MARKERS[marker % len(MARKERS)])
-
-
-def _colors(factor: str, levels: Sequence[str]) -> Sequence[str]:
-    if factor not in _IN_ORDER or not 1 < len(levels) <= len(COLORS):
-        return COLORS
-    return [to_hex(colormaps["viridis"](float(place))) for place in np.linspace(0.85, 0, len(levels))]

@@ -23,15 +23,13 @@ Kind = Literal["text", "count", "percent", "number", "p"]
 Tables = Mapping[str, pd.DataFrame]
 
 MISSING = "–"  # in place of a value that is not there
-_SMALLEST_P = 0.0001
+_SMALLEST_P = 0.0001  # of a table, which shows four digits
 MOST_COLUMNS = 8  # of a table; its CSV has all
 # Of a section in the report of several lines: rows of a table that is shown whole, first rows of a longer one, tables.
 _MOST_ROWS, _FIRST_ROWS, _MOST_TABLES = 8, 4, 2
 _LONGEST_NAME = 48  # letters; longer ones break, or a table of them would be wider than a screen
-_SHORT_NOTE, _FIRST_SENTENCE = (
-    220,
-    70,
-)  # letters; of a longer note the first sentence is shown, the rest is folded
+# letters; of a longer note the first sentence is shown, the rest is folded
+_SHORT_NOTE, _FIRST_SENTENCE = 220, 70
 _ROWS_ALIKE = 4  # of so many rows, a column that is the same in all becomes a sentence
 _SHORT = 22  # letters; longer texts break on a phone, which has to show a number beside them
 _TEMPLATES = Environment(
@@ -137,12 +135,10 @@ class TableView:
     note: str  # what it shows, in a sentence or two
     columns: tuple[Column, ...]
     table: pd.DataFrame
-    files: Tables = field(
-        default_factory=dict
-    )  # written as CSV, by file name without ending; the note links to them
-    rank: str = (
-        ""  # the column whose largest values, or smallest p, a reader wants first; none: no row matters more
-    )
+    # written as CSV, by file name without ending; the note links to them
+    files: Tables = field(default_factory=dict)
+    # the column whose largest values, or smallest p, a reader wants first; none: no row matters more
+    rank: str = ""
 
 
 @dataclass(frozen=True)
@@ -161,9 +157,8 @@ class ReportSection:
     heading: str
     content: tuple[str | TableView | Drawing, ...]
     files: Tables = field(default_factory=dict)  # written as CSV although no table of the section shows them
-    left_out: str = (
-        ""  # why the page does not show it, though its files are written; without content: why it has none
-    )
+    # why the page does not show it, though its files are written; without content: why it has none
+    left_out: str = ""
     question: Question | None = None  # below which it is folded
     not_shown: tuple[Drawing, ...] = ()  # figures that are written although the section does not show them
     page: str = ""  # of the documentation, which says how it is computed
@@ -289,6 +284,7 @@ def _split_note(note: str) -> tuple[str, str]:
 def _item_fields(
     item: str | TableView | Drawing, images: Mapping[str, bytes], *, is_brief: bool = False
 ) -> dict[str, object]:
+    """Return what the template of a text, a figure or a table fills in."""
     if isinstance(item, str):
         return {"kind": "text", "text": item}
     caption, more = _split_note(item.note)
@@ -341,15 +337,16 @@ def _split_columns(view: TableView) -> tuple[list[Column], str]:
 
 
 def _specification(drawing: Drawing) -> dict[str, object] | None:
+    """Return the chart of a figure in Vega-Lite; None where it has none."""
     if drawing.chart is None:
         return None
     fields: dict[str, object] = drawing.chart.to_dict(validate=False)
-    return {
-        name: value for name, value in fields.items() if name != "$schema"
-    }  # an address, and the page names none
+    # The schema is an address, and the page names none.
+    return {name: value for name, value in fields.items() if name != "$schema"}
 
 
 def _cells(column: Column, table: pd.DataFrame) -> Iterator[_Cell]:
+    """Yield the cells of a column, with what a script sorts numbers by."""
     for text, value in zip(column.texts(table), table[column.name], strict=True):
         if column.kind == "text":
             yield _Cell(text, tuple(_text_classes(text)))
@@ -366,6 +363,7 @@ def _heading_classes(column: Column) -> Iterator[str]:
 
 
 def _text_classes(text: str) -> Iterator[str]:
+    """Yield how a text may be broken in a cell."""
     if len(text) > _LONGEST_NAME:
         yield "long"
         return
@@ -382,13 +380,12 @@ def format_value(kind: Kind, value: object) -> str:
         return MISSING
     if kind == "text":
         return str(value)
-    return MISSING if value == "" else _format_number(float(str(value)), kind)
-
-
-def _format_number(number: float, kind: Kind) -> str:
+    if value == "":
+        return MISSING
+    number = float(str(value))
     if kind == "p" and number < _SMALLEST_P:
         return f"<{_SMALLEST_P}"
-    if math.isinf(number):
+    if math.isinf(number):  # the end of an interval that the checkpoints do not hold
         return "beyond"
     shown = {"count": f"{number:,.0f}", "percent": f"{100 * number:.2f}", "p": f"{number:.4f}"}
     return shown.get(kind, f"{number:.4g}")

@@ -106,6 +106,7 @@ def escape_latex(text: str) -> str:
     the ``\\`` before it.
     """
     printed = "".join(sign for sign in text if sign.isspace() or unicodedata.category(sign) != "Cc")
+    # A zero byte, which no text has any more, holds the place of braces until they can no longer be escaped.
     parted = re.sub(r"([-',])(?=\1)", r"\g<0>\0", " ".join(printed.split()))
     escaped = "".join("{}" if sign == "\0" else _ESCAPES.get(sign, sign) for sign in parted)
     return re.sub(r"^[\[*]", r"{\g<0>}", escaped)

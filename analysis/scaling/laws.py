@@ -19,9 +19,8 @@ from ucurve.eval.metrics.significance import CHANCE
 
 Array = npt.NDArray[np.float64]
 FEWEST_POINTS = 4  # of different FLOPs: one more than a law has parameters
-FEWEST_FOR_INTERVALS = (
-    8  # of different FLOPs: draws of fewer repeat each other, and the interval is far too narrow
-)
+# of different FLOPs: draws of fewer repeat each other, and the interval is far too narrow
+FEWEST_FOR_INTERVALS = 8
 SAMPLES = 200
 _HUBER = 1e-3  # Hoffmann et al. 2022: residuals of log loss beyond it count linearly
 _CLOSE = 1e-6  # relative change at which a fit ends
@@ -65,14 +64,19 @@ def fit_power_law(flops: Array, values: Array, start: Array | None = None) -> Ar
     def model(work: Array) -> tuple[Array, Array]:
         reducible = work[1] - work[2] * places
         share = expit(reducible - work[0])  # of the reducible part in the whole
-        errors, slopes = (
-            np.logaddexp(work[0], reducible) - target,
-            np.stack([1 - share, share, -places * share], 1),
-        )
-        rooted, scale = _huber_root(errors)
-        return rooted, slopes * scale[:, None]
+        errors = np.logaddexp(work[0], reducible) - target
+        # Returned are numbers whose squares are Huber's loss of the errors, as squares are what is minimized.
+        size = np.abs(errors)
+        far = size > _HUBER
+        root = np.where(far, np.sqrt(np.maximum(2 * _HUBER * size - _HUBER**2, _HUBER**2)), size)
+        scale = np.where(far, _HUBER / root.clip(_HUBER), 1.0)
+        slopes = np.stack([1 - share, share, -places * share], 1)
+        return np.copysign(root, errors), slopes * scale[:, None]
 
-    begin = _power_start(places, values) if start is None else _centered(start, center)
+    if start is None:
+        begin = _power_start(places, values)
+    else:
+        begin = np.array([np.log(start[0]), np.log(start[1]) - start[2] * center, start[2]])
     low = np.array([target.min() - 10, target.min() - 20, 1e-3])
     high = np.array([target.max(), target.max() + 5, 3.0])
     found = _fit_within(model, begin, low, high)
@@ -124,7 +128,7 @@ def fit_tables(points: pd.DataFrame, law: Law, samples: int = SAMPLES, seed: int
     curves: list[pd.DataFrame] = []
     for line, rows in points.groupby("line", sort=False, observed=True):
         if rows["flops"].nunique() >= FEWEST_POINTS:
-            flops, values = (rows[name].to_numpy(dtype=np.float64) for name in ("flops", "value"))
+            flops, values = (rows[name].to_numpy(np.float64) for name in ("flops", "value"))
             fitted = law.fit(flops, values, None)
             draws = [*_bootstrap_fits(law, flops, values, fitted, samples, seed)]
             drawn = np.reshape(draws, (len(draws), len(fitted)))
@@ -140,6 +144,7 @@ def fit_tables(points: pd.DataFrame, law: Law, samples: int = SAMPLES, seed: int
 def _bootstrap_fits(
     law: Law, flops: Array, values: Array, fitted: Array, samples: int, seed: int
 ) -> Iterator[Array]:
+    """Yield the parameters of draws of cells, float64[3] each; none of few different FLOPs."""
     different, cell = np.unique(flops, return_inverse=True)
     if len(different) < FEWEST_FOR_INTERVALS:
         return
@@ -153,6 +158,7 @@ def _bootstrap_fits(
 
 
 def _parameter_table(law: Law, flops: Array, values: Array, fitted: Array, drawn: Array) -> pd.DataFrame:
+    """Return the rows of one line's parameters, without an interval where it is at the end of its range."""
     low, high = _percentile_bounds(drawn)
     error = float(np.sqrt(np.mean((law.curve(flops, fitted) - values) ** 2)))
     table = pd.DataFrame({"parameter": law.parameters, "value": fitted, "low": low, "high": high})
@@ -162,6 +168,7 @@ def _parameter_table(law: Law, flops: Array, values: Array, fitted: Array, drawn
 
 
 def _percentile_bounds(drawn: Array) -> Array:
+    """Return the ends of 95 % of draws, float64[2, n]; NaN without draws."""
     if not len(drawn):
         return np.full((2, drawn.shape[-1]), np.nan)
     return np.asarray(np.percentile(drawn, _LEVELS, axis=0))
@@ -189,20 +196,13 @@ def _fit_within(model: Callable[[Array], tuple[Array, Array]], begin: Array, low
         share = to_share(free)
         return model(inside(free))[1] * (span * share * (1 - share))
 
-    start = logit(np.clip((begin - low) / span, 1e-4, 1 - 1e-4))
+    start = logit(np.clip((begin - low) / span, 1e-4, 1 - 1e-4))  # at a bound the slope would be 0
     found = least_squares(values, start, slopes, method="lm", ftol=_CLOSE, xtol=_CLOSE)
     return inside(found.x)
 
 
-def _huber_root(errors: Array) -> tuple[Array, Array]:
-    """Return numbers whose squares are Huber's loss of the errors, and their slopes."""
-    size = np.abs(errors)
-    far = size > _HUBER
-    root = np.where(far, np.sqrt(np.maximum(2 * _HUBER * size - _HUBER**2, _HUBER**2)), size)
-    return np.copysign(root, errors), np.where(far, _HUBER / root.clip(_HUBER), 1.0)
-
-
 def _power_start(places: Array, values: Array) -> Array:
+    """Return logarithms of floor and scale, and the exponent, that are best on a grid of exponents."""
     best, least = np.zeros(3), np.inf
     for exponent in np.geomspace(0.02, 2, 25):
         falling = np.exp(-exponent * places)
@@ -217,15 +217,12 @@ def _power_start(places: Array, values: Array) -> Array:
     return best
 
 
-def _centered(parameters: Array, center: float) -> Array:
-    irreducible, scale, exponent = parameters
-    return np.array([np.log(irreducible), np.log(scale) - exponent * center, exponent])
-
-
 def _logistic_start(places: Array, values: Array) -> Array:
+    """Return top, slope and middle that are best on a grid of slopes and middles."""
     slopes, middles = np.geomspace(0.2, 10, 12), np.linspace(places.min() - 1, places.max(), 25)
     grid = np.stack(np.meshgrid(slopes, middles, indexing="ij"), axis=-1).reshape(-1, 2)
     rises = expit(grid[:, :1] * (places - grid[:, 1:]))
+    # For a given slope and middle the height is a linear parameter, so it needs no grid.
     heights = np.clip((rises @ (values - CHANCE)) / (rises**2).sum(axis=1), -CHANCE, 1 - CHANCE)
     best = int(np.argmin(((CHANCE + heights[:, None] * rises - values) ** 2).sum(axis=1)))
     return np.array([CHANCE + heights[best], *grid[best]])

@@ -63,6 +63,7 @@ def checkpoint_bits(metrics: pd.DataFrame, held_out: pd.DataFrame, runs: Sequenc
 
 def finished_points(points: pd.DataFrame, runs: Sequence[Run]) -> pd.DataFrame:
     """Keep the end of every finished run; a ``line`` has the runs that differ only in size, budget and seed."""
+    # What was planned counts, so that a run whose last checkpoint is not scored has no point, and no earlier one.
     last = {run.label: max(run.planned or run.saved, default=None) for run in runs if run.has_ended}
     kept = points[points["step"] == points["run"].astype(str).map(last)]
     return kept.assign(
@@ -105,11 +106,12 @@ def accuracy_against_bits(rows: pd.DataFrame, bits: pd.DataFrame, runs: Sequence
 
 
 def _bits_at_checkpoints(metrics: pd.DataFrame, run: Run) -> pd.DataFrame:
+    """Return the training loss of one run at each of its checkpoints (``checkpoint_bits``)."""
     rows = metrics[metrics["bits_per_byte"].notna() & (metrics["tokens"] > 0)].sort_values("step")
     checkpoints = rows[rows["step"].isin({*run.planned, *run.saved})]
-    tokens = checkpoints["tokens"].to_numpy(dtype=np.float64)
+    tokens = checkpoints["tokens"].to_numpy(np.float64)
     # The mean over the steps in the window of tokens that ends at each checkpoint, which is one of the steps.
-    every = rows["tokens"].to_numpy(dtype=np.float64)
+    every = rows["tokens"].to_numpy(np.float64)
     sums = np.concatenate([[0.0], np.cumsum(rows["bits_per_byte"].to_numpy())])
     # What follows a checkpoint was not yet learned there, so the window does not reach beyond it.
     first = np.searchsorted(every, tokens * _WINDOW, side="right")
@@ -156,11 +158,8 @@ def accuracy_by_bits_sections(scored: BenchmarkScores) -> Iterable[ReportSection
         marked, name = mark_unknown(table, scored.study.runs), f"accuracy_by_bits_{scored.file_name}"
         drawings = draw_accuracy_against_bits(marked, name, scored.curve_title, scored.study.look)
         left_out = "one model: there is nothing to compare it with" if table["line"].nunique() == 1 else ""
-        heading, notes = (
-            f"Accuracy at equal bits per byte on {scored.heading}",
-            describe_unknown(scored.study.runs),
-        )
-        yield ReportSection(heading, (*notes, *drawings), left_out=left_out)
+        heading = f"Accuracy at equal bits per byte on {scored.heading}"
+        yield ReportSection(heading, (*describe_unknown(scored.study.runs), *drawings), left_out=left_out)
 
 
 def _why_no_law(fits: pd.DataFrame) -> str:
@@ -171,7 +170,12 @@ def _why_no_law(fits: pd.DataFrame) -> str:
 
 def draw_scaling(curves: pd.DataFrame, name: str, title: str, note: str, label: str, look: LineStyles) -> Drawing:
     """Draw fitted curves through their points; values are fractions shown in percent where the label has ``%``."""
-    marks, is_percent = _describe_marks(curves), "%" in label
+    fits, is_percent = curves[curves["source"] == "fit"], "%" in label
+    banded = fits["low"].notna().groupby(fits["line"].astype(str)).any()
+    marks = "Dots: runs at their checkpoints; line: fit"
+    if banded.any():
+        some = "" if banded.all() else f" of lines with {FEWEST_FOR_INTERVALS} or more different FLOPs"
+        marks += f"; band: 95 % bootstrap interval of the fit{some}"
     y = Up("value", label, 0.5 if is_percent else None, is_percent=is_percent)
     figure = LineFigure(curves, FLOPS, y, marks, look, dots=("source", "observed"), counted=())
     return picture(figure, name, title, f"{note} {marks}.", curves)
@@ -233,6 +237,7 @@ def _fit(
 
 
 def _fit_note(law: Law, kind: str) -> str:
+    """Say what a fit is to, and why it may have no band."""
     what = {
         FINISHED: "one point for every finished run; runs that differ only in size, budget and seed are one line, "
         f"which has no band with fewer than {FEWEST_FOR_INTERVALS} different FLOPs",
@@ -241,17 +246,6 @@ def _fit_note(law: Law, kind: str) -> str:
         "each other",
     }
     return f"Fit of {law.formula}, C in FLOPs, to {what[kind]}."
-
-
-def _describe_marks(curves: pd.DataFrame) -> str:
-    """Say what dots, line and band are; a line with few different FLOPs has no band."""
-    fits = curves[curves["source"] == "fit"]
-    banded = fits["low"].notna().groupby(fits["line"].astype(str)).any()
-    what = "Dots: runs at their checkpoints; line: fit"
-    if not banded.any():
-        return what
-    some = "" if banded.all() else f" of lines with {FEWEST_FOR_INTERVALS} or more different FLOPs"
-    return f"{what}; band: 95 % bootstrap interval of the fit{some}"
 
 
 def _describe_against_bits(table: pd.DataFrame, look: LineStyles) -> LineFigure:

@@ -22,7 +22,7 @@ from ucurve.eval.metrics.sampling import CONFIDENCE
 _AROUND = 0.35
 _TOGETHER = 0.3  # decades over which what a run does by itself fades
 _LEAST_SPREAD, _LEAST_STEEPNESS = 0.01, 0.03  # of p (1 - p), and in accuracy a decade: below, curves are alike
-_NEAR_TO = 1e-9
+_NEAR_TO = 1e-9  # so that rounding of logarithms decides nothing
 
 
 class _Parts(NamedTuple):
@@ -64,6 +64,7 @@ def curve_bands(curves: Sequence[Curve], are_overall: Sequence[bool]) -> list[pd
 
 
 def _parts_of(curve: Curve, is_overall: bool) -> _Parts:
+    """Take the variance of a smoothed curve apart, and say what that of its seeds goes with."""
     weights = smoothing_weights(curve.log_tokens)
     smooth = weights @ curve.mean
     items, seeds, rest = (
@@ -75,11 +76,13 @@ def _parts_of(curve: Curve, is_overall: bool) -> _Parts:
     steep = np.log(steepness + _LEAST_STEEPNESS**2)
     spread = np.log(height * (1 - height) + _LEAST_SPREAD)
     goes_with = np.column_stack([spread, steep, steep**2, np.full(len(smooth), float(is_overall))])
+    # Seeds that agree on all pairs may still differ by one, and the logarithm of the variance has to be finite.
     one_item_more = 1 / (2 * curve.items**2 * curve.seeds)
     return _Parts(smooth, items, np.maximum(seeds, one_item_more), rest, goes_with)
 
 
 def _band(curve: Curve, parts: _Parts, of_seeds: Array, more_freedom: float) -> pd.DataFrame:
+    """Return the rows of one curve (``curve_bands``), from the moderated variance of its seeds."""
     between = _largest_around(curve.log_tokens, of_seeds - np.minimum(parts.rest, of_seeds))
     # The noise of runs on single pairs is in the variance over pairs and in that over seeds (Owen 2007), so of the
     # seeds only what exceeds it is added.
@@ -100,6 +103,7 @@ def _band(curve: Curve, parts: _Parts, of_seeds: Array, more_freedom: float) -> 
 
 
 def _largest_around(log_tokens: Array, variance: Array) -> Array:
+    """Return the largest variance within ``_AROUND`` of each checkpoint, float64[T]."""
     near = np.abs(log_tokens[:, None] - log_tokens) <= _AROUND + _NEAR_TO
     return np.asarray(np.where(near, variance, 0).max(axis=1))
 

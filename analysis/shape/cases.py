@@ -60,9 +60,8 @@ class Case:
     line: str
     places: Array  # float64[T], what the curve is over, ascending
     cells: Sequence[Cell]
-    told: Mapping[str, object] = field(
-        default_factory=dict
-    )  # columns of the table of classes that only this kind has
+    # columns of the table of classes that only this kind has
+    told: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def members(self) -> list[Items]:
@@ -81,14 +80,11 @@ class Case:
 
     def rows(self, part: CurvePairs, curve: Curve, bands: pd.DataFrame) -> pd.DataFrame:
         """Lay out the curve with its ``bands`` and what was measured (``lay_out_curve``)."""
-        return lay_out_curve(self.line, part.phenomenon, curve, bands, self._untrained(part.chosen))
-
-    def _untrained(self, chosen: npt.NDArray[np.bool_]) -> float:
-        """Return the mean over cells before training; NaN where some run was not scored then."""
-        if any(member.tokens[0] > 0 for member in self.members):
-            return np.nan
-        means = [np.mean([one.half_points[0, chosen] for one in cell.members]) / HALVES for cell in self.cells]
-        return float(np.mean(means))
+        untrained, chosen = np.nan, part.chosen
+        if not any(member.tokens[0] > 0 for member in self.members):  # else the mean would be over other runs
+            before = [np.mean([one.half_points[0, chosen] for one in cell.members]) for cell in self.cells]
+            untrained = float(np.mean(before)) / HALVES
+        return lay_out_curve(self.line, part.phenomenon, curve, bands, untrained)
 
 
 def have_same_pairs(members: Sequence[Items]) -> bool:

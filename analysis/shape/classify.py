@@ -13,7 +13,7 @@ The p values of many curves are adjusted by Holm's procedure, for each of the fi
 of one run, whose p values are over items only, are a family of their own.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, get_args
@@ -96,7 +96,10 @@ def change_tests(
     difference, error = contrasts @ curve.mean, np.sqrt(found.variance)
     drawn = _largest(loadings, found.freedom, draws, seed)
     largest = _largest_changes(stretches, difference / error)
-    of_rise, of_fall, of_u, of_inverted = _bounds(largest, len(contrasts), found.freedom)
+    # Bonferroni's bounds are small enough for families of many curves, where p values of draws are not.
+    of_rise, of_fall, of_u, of_inverted = (
+        len(contrasts) * float(student.sf(one, found.freedom)) for one in largest
+    )
     rise = _p_of_largest(largest[0], drawn, of_rise)
     fall = _p_of_largest(largest[1], drawn, of_fall)
     dip, bump = dip_tests(curve, 2 * draws, seed)
@@ -141,6 +144,7 @@ def adjust_by_runs(p: pd.Series, runs: pd.Series, adjust: Callable[[Array], Arra
 
 
 def _name(row: Row) -> str:
+    """Return the class of a curve (``classify``)."""
     if np.isnan(row["dip"]):
         return NOT_TESTED
     rise, fall, u, inverted, flat = (row[f"holm_{name}"] <= LEVEL for name in ALTERNATIVES)
@@ -165,9 +169,8 @@ class _Stretches:
     count: int
     before: Ids  # int64[J]
     after: Ids  # int64[J]
-    contrasts: (
-        Array  # float64[J, T], mean of the smoothed curve over the earlier stretch minus that over the later one
-    )
+    # float64[J, T], mean of the smoothed curve over the earlier stretch minus that over the later one
+    contrasts: Array
 
 
 @lru_cache(maxsize=8)  # the curves of a line share their axis
@@ -175,16 +178,15 @@ def _stretches(tokens: tuple[float, ...]) -> _Stretches:
     """Find the stretches: as many consecutive checkpoints as each width of the axis holds."""
     logs = np.log10(tokens)
     weights = smoothing_weights(logs)
-    ends = sorted({stretch for width in _WIDTHS for stretch in _within(logs, width + _NEAR)})
-    firsts, lasts = np.array(ends, dtype=np.int64).T
-    means = np.stack([weights[first : last + 1].mean(axis=0) for first, last in ends])
+    ends: set[tuple[int, int]] = set()
+    for width in _WIDTHS:
+        last = np.searchsorted(logs, logs + (width + _NEAR)) - 1
+        # A stretch that lies in the one before it is none of its own.
+        ends |= {(one, int(last[one])) for one in range(len(logs)) if one == 0 or last[one] > last[one - 1]}
+    firsts, lasts = np.array(sorted(ends), dtype=np.int64).T
+    means = np.stack([weights[first : last + 1].mean(axis=0) for first, last in sorted(ends)])
     before, after = np.nonzero(lasts[:, None] < firsts[None, :])
     return _Stretches(len(means), before, after, means[before] - means[after])
-
-
-def _within(logs: Array, width: float) -> list[tuple[int, int]]:
-    lasts = np.searchsorted(logs, logs + width) - 1
-    return [(first, int(last)) for first, last in enumerate(lasts) if first == 0 or last > lasts[first - 1]]
 
 
 def _largest_changes(stretches: _Stretches, ratio: Array) -> tuple[float, float, float, float]:
@@ -218,11 +220,6 @@ def _largest(loadings: Array, freedom: float, draws: int, seed: int) -> Array:
         # A draw and its negative are equally likely, so that each draw gives two.
         largest += [drawn.max(axis=1) / spread, -drawn.min(axis=1) / spread]
     return np.sort(np.concatenate(largest))
-
-
-def _bounds(largest: Sequence[float], comparisons: int, freedom: float) -> list[float]:
-    """Return Bonferroni's bounds of the p values of largest differences, small enough for families of many curves."""
-    return [comparisons * float(student.sf(one, freedom)) for one in largest]
 
 
 def _p_of_largest(statistic: float, drawn: Array, bound: float) -> float:

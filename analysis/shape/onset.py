@@ -73,6 +73,7 @@ def half_way(curve: Curve, untrained: float, draws: int = DRAWS) -> Milestone:
     """
     weights = smoothing_weights(curve.log_tokens, _ONSET_SMOOTHING)
     rise, deviations = weights @ curve.mean - untrained, curve_draws(curve, weights, draws)
+    # The middle moves with the end of each draw, whose error is that of the last accuracy.
     halves = rise - rise[-1] / 2, deviations - deviations[:, -1:] / 2
     return _reach_out(_milestone(curve, *halves, _ends_above(rise, deviations, 0), np.inf), curve.log_tokens)
 

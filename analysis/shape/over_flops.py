@@ -175,16 +175,16 @@ def _lines(runs: Sequence[tuple[Run, Items]]) -> Iterator[tuple[str, str, list[_
         )
         yield label, FINISHED, finished
         of_budgets = gather((run.line_without("size"), (run, one)) for run, one in own)
+        ended, ends = (
+            sum(len(point.members) for point in finished),
+            {float(point.tokens[0]) for point in finished},
+        )
         for budget, members in of_budgets.items():
             shared = common_tokens([one for _, one in members])
-            if len(shared) and not (len(of_budgets) == 1 and _end_alike(finished, members, shared[-1])):
+            # Where all members of the only budget are finished, at these tokens, the two lines would be one.
+            is_same = len(of_budgets) == 1 and ended == len(members) and ends == set(shared[-1:])
+            if len(shared) and not is_same:
                 yield budget, EQUAL_TOKENS, _points((run, one, shared[-1]) for run, one in members)
-
-
-def _end_alike(finished: Sequence[_Point], members: Sequence[tuple[Run, Items]], tokens: float) -> bool:
-    """Return whether the finished runs are all members, at these tokens: then the two lines would be one."""
-    ended = sum(len(point.members) for point in finished)
-    return ended == len(members) and {float(point.tokens[0]) for point in finished} == {tokens}
 
 
 def _points(runs: Iterable[tuple[Run, Items, float]]) -> list[_Point]:
@@ -200,7 +200,7 @@ def _points(runs: Iterable[tuple[Run, Items, float]]) -> list[_Point]:
 def _draw_curves(table: pd.DataFrame, panels: Panels) -> Figure:
     styles, single = NUMBERED(table["line"]), len(panels) == 1
     note = explain_shapes(_FIGURE, table)
-    lowest = lowest_of(table.assign(low=table["band_low"]))
+    lowest = lowest_of(table.assign(low=table["band_low"]))  # what the axis has to hold
 
     def draw(axes: Axes, rows: pd.DataFrame) -> None:
         for name, style in styles.items():

@@ -105,6 +105,7 @@ def _find_means(scored: BenchmarkScores, means: Mapping[str, Mapping[str, Sequen
 
 
 def _make_case(line: str, cells: Mapping[str, Sequence[Items]], one: str) -> Iterator[Case | str]:
+    """Yield the case of a mean, and what is to be known of it; without a case where its cells do not compare."""
     members = [member for own in cells.values() for member in own]
     if not have_same_pairs(members):
         yield f"{line}: its {one}s were scored on different pairs, so their mean is not tested."
@@ -142,6 +143,7 @@ def line_shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
 
 
 def _sections(scored: BenchmarkScores, found: Shapes, one: str) -> Iterator[ReportSection]:
+    """Report a mean: its classes, and whether its cells differ in a turn."""
     heading = f"The shape of the mean over {one}s on {scored.heading}"
     if found.classes.empty:
         if found.notes:
@@ -151,7 +153,14 @@ def _sections(scored: BenchmarkScores, found: Shapes, one: str) -> Iterator[Repo
     note = f"{_NOTE.format(one=one, of=_OF[one])}{scored.title}."
     depths = list(_depths_view(scored, found, one))
     drawings = draw_shapes(scored, found, name, f"Shapes of the mean over {one}s", figure)
-    texts = (count_classes(found.classes), *_tell_turns(found.classes, one), *found.notes)
+    texts = [count_classes(found.classes)]
+    turning = found.classes[found.classes["class"].isin(TURNS)]
+    if turning[f"holm_{one}s"].notna().any():
+        differ = turning[turning[f"holm_{one}s"] <= LEVEL]
+        names = ", ".join(f"{row.phenomenon} ({row.line})" for row in differ.itertuples())
+        not_shown = f"That {one}s differ in a turn is not shown."
+        texts.append(f"The {one}s differ in the turn of: {names}." if names else not_shown)
+    texts += found.notes
     if one == SIZE:
         view = class_view(found, name, _CLASSES, note)
         yield ReportSection(heading, (*texts, view, *depths), not_shown=tuple(drawings))
@@ -163,10 +172,29 @@ def _sections(scored: BenchmarkScores, found: Shapes, one: str) -> Iterator[Repo
 
 
 def _depths_view(scored: BenchmarkScores, found: Shapes, one: str) -> Iterator[TableView]:
-    """Show how deep the turn of the mean is in each of its cells."""
-    depths = pd.DataFrame(_depths(found, one))
-    if depths.empty:
+    """Show how deep the turn of the mean is in each of its cells, with simultaneous 95 % intervals."""
+    rows: list[dict[str, object]] = []
+    for row in found.classes.to_dict("records"):
+        if (own := _contrast(found, row)) is None:
+            continue
+        for name, runs, depth, half in zip(own.names, own.runs, own.depths, own.half_width, strict=True):
+            rows.append(
+                {
+                    "line": row["line"],
+                    "phenomenon": row["phenomenon"],
+                    "turn": _turn(row),
+                    "model": name,
+                    "runs": int(runs),
+                    "depth": depth,
+                    "low": depth - half,
+                    "high": depth + half,
+                    f"p_{one}s": own.p,
+                    f"holm_{one}s": row[f"holm_{one}s"],
+                }
+            )
+    if not rows:
         return
+    depths = pd.DataFrame(rows)
     turning = found.classes.loc[found.classes["class"].isin(TURNS), ["line", "phenomenon"]]
     columns = table_columns(
         Column("line", "Models"),
@@ -181,36 +209,3 @@ def _depths_view(scored: BenchmarkScores, found: Shapes, one: str) -> Iterator[T
     files = {f"dips_by_{one}_{scored.file_name}": depths}
     note = f"{_DEPTHS_NOTE.format(one=one)}{scored.title}."
     yield TableView(note, columns, depths.merge(turning, on=["line", "phenomenon"]), files, "depth")
-
-
-def _depths(found: Shapes, one: str) -> Iterator[dict[str, object]]:
-    """Yield the depth of the turn of every mean curve in each of its cells, with a simultaneous 95 % interval."""
-    for row in found.classes.to_dict("records"):
-        if (own := _contrast(found, row)) is None:
-            continue
-        for name, runs, depth, half in zip(own.names, own.runs, own.depths, own.half_width, strict=True):
-            yield {
-                "line": row["line"],
-                "phenomenon": row["phenomenon"],
-                "turn": _turn(row),
-                "model": name,
-                "runs": int(runs),
-                "depth": depth,
-                "low": depth - half,
-                "high": depth + half,
-                f"p_{one}s": own.p,
-                f"holm_{one}s": row[f"holm_{one}s"],
-            }
-
-
-def _tell_turns(classes: pd.DataFrame, one: str) -> Iterator[str]:
-    """Say in which curves that turn the cells differ."""
-    turning = classes[classes["class"].isin(TURNS)]
-    differ = turning[turning[f"holm_{one}s"] <= LEVEL]
-    if len(turning) and turning[f"holm_{one}s"].notna().any():
-        names = ", ".join(f"{row.phenomenon} ({row.line})" for row in differ.itertuples())
-        yield (
-            f"The {one}s differ in the turn of: {names}."
-            if names
-            else f"That {one}s differ in a turn is not shown."
-        )

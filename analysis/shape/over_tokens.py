@@ -7,7 +7,7 @@ the cluster-robust variance of a level over pairs within paradigms and, with sev
 training tokens on, or earlier. The question is that of Manna, Snyder and Tabor (2026, arXiv 2603.00359).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -91,6 +91,7 @@ def name_below(tests: pd.DataFrame) -> pd.DataFrame:
 
 
 def _name(row: Row) -> str:
+    """Say whether a curve ends below chance, and how far that goes (``name_below``)."""
     name = STABLE if row["below_share"] <= LATEST else AT_THE_END
     if row["holm_below"] <= LEVEL:
         return name + _RESERVATIONS.get(row["runs"], "")
@@ -168,21 +169,17 @@ def _make_cases(items: Iterable[tuple[Run, Items | None]]) -> Iterator[Case | st
         )
     lines = gather((run.line, half_points) for run, half_points in every if half_points is not None)
     for line, members in lines.items():
-        yield from _make_case(line, members)
-
-
-def _make_case(line: str, members: Sequence[Items]) -> Iterator[Case | str]:
-    if not have_same_pairs(members):
-        yield f"{line}: its runs were scored on different pairs, so its shapes are not tested."
-        return
-    # The mean at a checkpoint that some runs lack would be over other runs than elsewhere.
-    steps = [set(one.steps.tolist()) for one in members]
-    shared = np.array(sorted(set.intersection(*steps)), dtype=np.int64)
-    if left_out := len(set.union(*steps)) - len(shared):
-        yield (
-            f"{line}: {left_out} checkpoint{'s' if left_out > 1 else ''} scored in some of its runs only "
-            f"{'are' if left_out > 1 else 'is'} left out of the tests."
-        )
-    tokens = members[0].tokens[np.searchsorted(members[0].steps, shared)]
-    trained = tokens[tokens > 0]
-    yield Case(line, trained, (Cell(line, members, trained),))
+        if not have_same_pairs(members):
+            yield f"{line}: its runs were scored on different pairs, so its shapes are not tested."
+            continue
+        # The mean at a checkpoint that some runs lack would be over other runs than elsewhere.
+        steps = [set(one.steps.tolist()) for one in members]
+        shared = np.array(sorted(set.intersection(*steps)), dtype=np.int64)
+        if left_out := len(set.union(*steps)) - len(shared):
+            yield (
+                f"{line}: {left_out} checkpoint{'s' if left_out > 1 else ''} scored in some of its runs only "
+                f"{'are' if left_out > 1 else 'is'} left out of the tests."
+            )
+        tokens = members[0].tokens[np.searchsorted(members[0].steps, shared)]
+        trained = tokens[tokens > 0]
+        yield Case(line, trained, (Cell(line, members, trained),))

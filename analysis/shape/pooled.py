@@ -39,9 +39,8 @@ class Groups:
     names: tuple[str, ...]
     runs: Ids  # int64[G], how many runs
     means: Array  # float64[G, T], over pairs and runs
-    deviations: (
-        Array  # float64[G, T, C], of the clusters of pairs; products are covariances of the means over pairs
-    )
+    # float64[G, T, C], of the clusters of pairs; products are covariances of the means over pairs
+    deviations: Array
     run_cov: Array  # float64[T, T], of one run around the mean of its group; zeros without freedom
     rest_cov: Array  # float64[T, T], the part of it that is peculiar to a cluster of pairs in one run
     freedom: int  # degrees of freedom of run_cov: runs less groups
@@ -96,7 +95,6 @@ def mean_curve(groups: Groups, tokens: Array) -> Curve:
     """
     count = len(groups.names)
     deviations = groups.deviations.mean(axis=0)
-    item_cov = deviations @ deviations.T + np.eye(len(tokens)) * groups.least
     # All groups have the same weight, so a group of few runs adds more to the error of the mean.
     of_a_run = float((1 / groups.runs).sum()) / count**2
     return Curve(
@@ -104,7 +102,7 @@ def mean_curve(groups: Groups, tokens: Array) -> Curve:
         mean=groups.means.mean(axis=0),
         seeds=1 + groups.freedom,
         items=groups.items,
-        item_cov=item_cov,
+        item_cov=deviations @ deviations.T + np.eye(len(tokens)) * groups.least,
         seed_cov=of_a_run * groups.run_cov,
         rest_cov=of_a_run * groups.rest_cov,
         item_freedom=cluster_freedom(deviations, groups.design),
@@ -141,13 +139,12 @@ def curve_of_groups(groups: Groups, places: Array, mix: Array | None = None) -> 
         if apart > of_seeds.mean():
             of_seeds, freedom = np.maximum(of_seeds, apart), its_freedom
     deviations = adjust @ groups.deviations[:, 0]
-    item_cov = deviations @ deviations.T + np.eye(len(places)) * groups.least
     return Curve(
         tokens=places,
         mean=adjust @ groups.means[:, 0],
         seeds=1 + freedom,
         items=groups.items,
-        item_cov=item_cov,
+        item_cov=deviations @ deviations.T + np.eye(len(places)) * groups.least,
         seed_cov=(adjust * of_seeds) @ adjust.T,
         rest_cov=(adjust * groups.rest_cov[0, 0] / groups.runs) @ adjust.T,
         item_freedom=cluster_freedom(deviations, groups.design),
@@ -166,7 +163,7 @@ def at_mean_mix(places: Array, mix: Array) -> Array:
     differences = _to_neighbors(places)
     apart = differences @ mix
     square = float(apart @ apart)
-    if square < _ROUNDING:
+    if square < _ROUNDING:  # the mix follows from the axis, so its effect cannot be told from the curve
         return np.eye(len(places))
     return np.asarray(np.eye(len(places)) - np.outer(mix - mix.mean(), apart @ differences / square))
 
@@ -225,7 +222,7 @@ def size_contrast(groups: Groups, function: Array, seed: int = 0) -> SizeContras
     # Satterthwaite (1946), as in estimate_level: the mean square of the seeds holds the rest.
     doubt = (runs_of_groups * run) ** 2 / groups.freedom + spread_of_items**2 / item_freedom
     freedom = max(LEAST_FREEDOM, (spread_of_items + runs_of_groups * between) ** 2 / doubt)
-    covariance += np.diag(between / groups.runs)
+    covariance += np.diag(between / groups.runs)  # the seeds of one group are others than those of the next
     random = np.random.default_rng(seed)
     drawn = random.standard_normal((DRAWS, count)) @ np.linalg.cholesky(covariance).T
     # All variances are estimated from the same few runs, so each draw has one divisor, as a t value has.
@@ -234,7 +231,13 @@ def size_contrast(groups: Groups, function: Array, seed: int = 0) -> SizeContras
     beyond = int((squares >= ((depths - depths.mean()) ** 2).sum()).sum())
     errors = np.sqrt(np.diag(covariance))
     critical = float(np.quantile(np.abs(drawn / errors).max(axis=1), 0.95))
-    return SizeContrast(groups.names, groups.runs, (1 + beyond) / (1 + DRAWS), depths, critical * errors)
+    return SizeContrast(
+        names=groups.names,
+        runs=groups.runs,
+        p=(1 + beyond) / (1 + DRAWS),
+        depths=depths,
+        half_width=critical * errors,
+    )
 
 
 def turn_function(curve: Curve, *, is_dip: bool) -> Array | None:

@@ -34,12 +34,10 @@ DIP_WIDTH = 0.1  # standard deviation of the dip that is looked for, a normal cu
 MOST_SEEDS = 20  # more of them are not proposed
 _VISIBLE = 0.01  # depth of a turn below which it is not asked how many seeds would show it
 SEEDS = "seeds"
-_DEEPEST = 0.5
+_DEEPEST = 0.5  # of a dip: a curve has no more room below or above chance
 _FARTHEST = np.log10(2.5)  # decades between checkpoints, beyond which smoothing averages hardly any noise
-_DRAWS, _FITS = (
-    100,
-    5,
-)  # draws of the error, and those of them with a fit of their own, which is made one at a time
+# draws of the error, and those of them with a fit of their own, which is made one at a time
+_DRAWS, _FITS = 100, 5
 _AROUND = np.geomspace(0.7, 4, 7)  # times the depth that alone would be at the critical distance
 
 
@@ -65,6 +63,7 @@ def holm_level(table: pd.DataFrame, *, is_one_run: bool) -> float:
 
 
 def _limits(row: Row, shapes: Shapes) -> dict[str, object]:
+    """Return the columns of one row of classes (``add_limits``)."""
     estimate = shapes.estimates.get((row["line"], row["phenomenon"]))
     if estimate is None:
         return {"detectable_dip": np.nan, "limited_by": "", "more_seeds": np.nan}
@@ -112,11 +111,13 @@ class DipPower:
             return np.inf
         critical = self._critical(unimodal_distances(self.noise, self.precision), level)
         depths = np.sqrt(critical / alone) * _AROUND
+        # Power grows with the depth; by chance the draws may not.
         power = np.maximum.accumulate(self.of_dips(depths, level))
         depth = float(np.exp(np.interp(POWER, power, np.log(depths), right=np.inf)))
         return depth if depth <= _DEEPEST else np.inf
 
     def _critical(self, distances: Array, level: float) -> float:
+        """Return the distance beyond which a dip is found, from distances under the null."""
         mean = float(distances.mean())
         if mean < ROUNDING:  # checkpoints so close together that their errors have no room for a dip
             return ROUNDING
@@ -129,11 +130,15 @@ def dip_power(curve: Curve) -> DipPower:
     weights = smoothing_weights(logs)
     found = errors(curve, weights - weights.mean(axis=0))  # as in dip_tests
     root = weights @ covariance_root(curve, found.seed_share)
-    noise = np.random.default_rng(0).standard_normal((_DRAWS, len(logs))) @ root.T
     precision = 1 / found.variance
     middle = (logs[0] + logs[-1]) / 2
     dip = np.exp(-(((logs - middle) / (DIP_WIDTH * (logs[-1] - logs[0]))) ** 2) / 2)
-    return DipPower(noise, precision / precision.mean(), found.freedom, weights @ dip)
+    return DipPower(
+        noise=np.random.default_rng(0).standard_normal((_DRAWS, len(logs))) @ root.T,
+        precision=precision / precision.mean(),
+        freedom=found.freedom,
+        dip=weights @ dip,
+    )
 
 
 def more_seeds(curve: Curve, smooth: Array, level: float) -> float:

@@ -161,12 +161,10 @@ def shape_sections(scored: BenchmarkScores) -> Iterable[ReportSection]:
     )
     drawings = draw_shapes(scored, found, name, "Shapes of learning", figure_note, "Smoothed accuracy")
     texts = [" ".join([count_classes(found.classes), *describe_limits(found.classes)]), *found.notes]
-    if (
-        mean := MEANS_OVER.get(scored.overall)
-    ) is not None:  # the curve that is tested is not the one drawn above
-        texts.insert(
-            1, f"The overall curve tested here is over pairs; the overall learning curve is the mean over {mean}."
-        )
+    mean = MEANS_OVER.get(scored.overall)
+    if mean is not None:  # the curve that is tested is not the one drawn above
+        tested = "The overall curve tested here is over pairs; the overall learning curve is the mean over"
+        texts.insert(1, f"{tested} {mean}.")
     rest = (view, *_paradigms_below(scored, found))
     # The first screen (``ucurve.analysis.overview``) of one line may show all curves of the first benchmark.
     first, lines = scored.study.benchmarks()[0], {run.line for run in scored.study.runs}
@@ -316,8 +314,13 @@ def explain_shapes(note: str, table: pd.DataFrame) -> str:
 
 
 def name_shapes(axes: Axes, rows: pd.DataFrame) -> None:
-    """Write the class below the title of a panel, or inside the only panel, which has no title."""
-    text, phenomenon = _describe_classes(rows), str(rows["phenomenon"].iloc[0])
+    """Write the class below the title of a panel, or inside the only panel; several lines are counted by class."""
+    lines, phenomenon = rows.drop_duplicates("line"), str(rows["phenomenon"].iloc[0])
+    text = _abbreviate(str(lines["shape"].iloc[0]))
+    if len(lines) > 1:  # there is no room for the shape of each
+        counts = Counter(lines["class"])
+        alone = " (single runs)" if (lines["runs"] == 1).all() else ""
+        text = ", ".join(f"{counts[shape]} {_abbreviate(shape)}" for shape in SHAPES if counts[shape]) + alone
     if phenomenon == "all":
         axes.text(0.02, 1, text, transform=axes.transAxes, ha="left", va="top", fontsize=6.5, parse_math=False)
         return
@@ -325,16 +328,7 @@ def name_shapes(axes: Axes, rows: pd.DataFrame) -> None:
     axes.text(0.5, 1.02, text, transform=axes.transAxes, ha="center", va="bottom", fontsize=6, parse_math=False)
 
 
-def _describe_classes(rows: pd.DataFrame) -> str:
-    """Name the class of the only line; several lines are counted by class."""
-    lines = rows.drop_duplicates("line")
-    if len(lines) == 1:
-        return _abbreviate(str(lines["shape"].iloc[0]))
-    counts = Counter(lines["class"])
-    alone = " (single runs)" if (lines["runs"] == 1).all() else ""
-    return ", ".join(f"{counts[shape]} {_abbreviate(shape)}" for shape in SHAPES if counts[shape]) + alone
-
-
 def _abbreviate(shape: str) -> str:
+    """Write a shape as short as there is room for in a panel."""
     short = shape.replace("U-shaped", "U").replace("inverted-U", "inverted U")
     return short.removeprefix("undetermined (").removesuffix(")") if short.startswith("undetermined (") else short

@@ -27,9 +27,8 @@ Array = npt.NDArray[np.float64]
 SMOOTHING = 0.15  # decades: standard deviation of the kernel, a factor of 1.41 in tokens
 DRAWS = 1000
 _SMOOTH_TURNS = 2  # independent differences in what a run does by itself over some decades
-ENOUGH_CLUSTERS = (
-    10  # effective ones, from which on curves of several runs are compared with those of other pairs
-)
+# effective ones, from which on curves of several runs are compared with those of other pairs
+ENOUGH_CLUSTERS = 10
 # With fewer degrees of freedom, as with 0.1, no turn is found, and quantiles and draws leave what numbers can hold.
 LEAST_FREEDOM = 0.1
 
@@ -42,9 +41,8 @@ class Curve:
     mean: Array  # float64[T], over all items and over seeds
     seeds: int
     items: int
-    item_cov: (
-        Array  # float64[T, T], covariance of the mean over draws of clusters of items, the seeds as they are
-    )
+    # float64[T, T], covariance of the mean over draws of clusters of items, the seeds as they are
+    item_cov: Array
     seed_cov: Array  # float64[T, T], over draws of seeds, the items as they are; zeros for one seed
     rest_cov: Array  # float64[T, T], the part that both hold: what is peculiar to a cluster in one run
     item_freedom: float  # degrees of freedom of item_cov
@@ -152,7 +150,13 @@ def estimate_level(credits_: Array, strata: Ids, clusters: Ids) -> Level:
             variance = of_items + between
             freedom = variance**2 / (of_seeds**2 / (seeds - 1) + of_items**2 / item_freedom)
     return Level(
-        float(credits_.mean()), variance, freedom, of_items, item_freedom, design.effective, design.count
+        mean=float(credits_.mean()),
+        variance=variance,
+        freedom=freedom,
+        item_variance=of_items,
+        item_freedom=item_freedom,
+        effective_items=design.effective,
+        clusters=design.count,
     )
 
 
@@ -238,21 +242,20 @@ def design_of(strata: Ids, clusters: Ids) -> Design:
     sizes = np.bincount(kinds)
     if len(sizes) < FEWEST_CLUSTERS:
         kinds = np.arange(len(strata), dtype=np.int64)
-    strata = _collapsed(strata, kinds)
     count = np.bincount(strata_of_clusters(strata, kinds))
-    scale = np.sqrt(count / np.maximum(1, count - 1))[strata] / len(strata)
-    return Design(strata, kinds, scale, len(sizes), float(sizes.sum() ** 2 / (sizes**2).sum()))
-
-
-def _collapsed(strata: Ids, clusters: Ids) -> Ids:
-    """Put the strata that hold one cluster into one; a single one goes to the stratum with the fewest clusters."""
-    count = np.bincount(strata_of_clusters(strata, clusters))
-    lonely = np.flatnonzero(count == 1)
-    others = np.flatnonzero(count > 1)
-    if not len(lonely):
-        return strata
-    home = lonely[0] if len(lonely) > 1 or not len(others) else others[count[others].argmin()]
-    return np.where(np.isin(strata, lonely), home, strata)
+    lonely, others = np.flatnonzero(count == 1), np.flatnonzero(count > 1)
+    if len(lonely):
+        # A single one has no other to go with, so it goes to the stratum with the fewest clusters.
+        home = lonely[0] if len(lonely) > 1 or not len(others) else others[count[others].argmin()]
+        strata = np.where(np.isin(strata, lonely), home, strata)
+        count = np.bincount(strata_of_clusters(strata, kinds))
+    return Design(
+        strata=strata,
+        clusters=kinds,
+        scale=np.sqrt(count / np.maximum(1, count - 1))[strata] / len(strata),
+        count=len(sizes),
+        effective=float(sizes.sum() ** 2 / (sizes**2).sum()),
+    )
 
 
 def strata_of_clusters(strata: Ids, clusters: Ids) -> Ids:

@@ -60,9 +60,8 @@ class Shapes:
     """What the credits of a benchmark say of the shape of learning."""
 
     classes: pd.DataFrame  # one row per line and phenomenon (all: the whole benchmark), see shape_table
-    paradigms: (
-        pd.DataFrame
-    )  # one row per line and paradigm, with end (smoothed accuracy) and the columns of name_below
+    # one row per line and paradigm, with end (smoothed accuracy) and the columns of name_below
+    paradigms: pd.DataFrame
     curves: pd.DataFrame  # see lay_out_curve
     run_onsets: pd.DataFrame  # name (label of the run), phenomenon, onset
     notes: tuple[str, ...]  # what could not be tested, and why, a sentence each
@@ -97,7 +96,9 @@ def shape_table(tests: pd.DataFrame) -> pd.DataFrame:
     (fractions), ``turn_from``, ``place`` with its interval and ``turn_to`` (tokens), NaN for other classes.
     """
     table = classify(tests.drop(columns=[*_NARROWER])).rename(columns={"shape": "class"})
-    within = {scope: _classify_within(tests, scope) for scope in SCOPES}
+    # In a narrower scope lines of several runs are a family of Holm's procedure too.
+    own_p = {scope: {f"p_{name}": tests[f"p_{name}_{scope}"] for name in ALTERNATIVES} for scope in SCOPES}
+    within = {scope: classify(tests.assign(**p)) for scope, p in own_p.items()}
     table["class_these_runs"] = within["these_runs"]["shape"].where(tests["runs"] > 1, table["class"])
     table["class_these_pairs"] = within["these_pairs"]["shape"].where(tests["runs"] > 1, NOT_TESTED)
     rows = table.to_dict("records")
@@ -105,12 +106,6 @@ def shape_table(tests: pd.DataFrame) -> pd.DataFrame:
     p = [_p_of_shape(row, {name: own[at] for name, own in narrower.items()}) for at, row in enumerate(rows)]
     table = table.assign(shape=[reading(row) for row in rows], p=p)
     return pd.concat([table, pd.DataFrame([_turn_of_class(row) for row in rows], index=table.index)], axis=1)
-
-
-def _classify_within(tests: pd.DataFrame, scope: str) -> pd.DataFrame:
-    """Classify in a narrower scope, in which lines of several runs are a family of Holm's procedure."""
-    own = {f"p_{name}": tests[f"p_{name}_{scope}"] for name in ALTERNATIVES}
-    return classify(tests.assign(**own))
 
 
 def unproven_turn(row: Row) -> str:
@@ -224,12 +219,14 @@ def split_paradigms(pairs: pd.DataFrame, cluster: str) -> Iterator[CurvePairs]:
 def _choose_pairs(
     pairs: pd.DataFrame, phenomenon: str, paradigm: str, chosen: npt.NDArray[np.bool_], cluster: str
 ) -> CurvePairs:
+    """Return chosen pairs with what the bootstrap draws together."""
     paradigms = pd.factorize(pairs["paradigm"][chosen])[0].astype(np.int64)
     clusters = pairs["cluster"][chosen].to_numpy(np.int64)
     return CurvePairs(phenomenon, paradigm, chosen, *drawn_together(paradigms, clusters, cluster))
 
 
 def _turn_of_class(row: Row) -> dict[str, float]:
+    """Return depth and places of the turn that a class names; NaN where it names none."""
     turn = {"U-shaped": "dip", "inverted-U": "bump"}.get(row["class"])
     names = {
         "depth": "", "depth_low": "_depth_low", "depth_high": "_depth_high", "turn_from": "_start", "place": "_place",

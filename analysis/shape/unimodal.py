@@ -13,7 +13,7 @@ from scipy.optimize import isotonic_regression
 from ucurve.analysis.shape.smoothing import Array, Curve, covariance_root, errors, smoothing_weights
 from ucurve.eval.metrics.levels import Ids
 
-_BLOCK = 500  # draws
+_BLOCK = 500  # draws, after which it is asked whether they are enough
 _ENOUGH = 50  # draws beyond the curve, after which its p value is known well enough
 ROUNDING = 1e-12  # distances below it are none
 
@@ -36,6 +36,7 @@ def dip_tests(curve: Curve, draws: int, seed: int = 0) -> tuple[float, float]:
 
 
 def _p_value(smooth: Array, precision: Array, root: Array, freedom: float, draws: int, seed: int) -> float:
+    """Return the p value of a dip (``dip_tests``), whose null is the unimodal fit."""
     distance = float(unimodal_distances(smooth[None], precision)[0])
     if distance < ROUNDING:
         return 1.0

@@ -165,6 +165,7 @@ def region_rows(scored: BenchmarkScores, steps: Collection[int] | None = None) -
 
 
 def _average_pairs(scored: BenchmarkScores, checkpoint: Checkpoint) -> pd.DataFrame:
+    """Average the pairs of a checkpoint: a row for all, and one for each phenomenon."""
     pairs = scored.study.pairs(checkpoint.run, scored.benchmark)
     assert pairs is not None, "scores are stored beside their pairs"
     surprisal = np.where(checkpoint.sentences.scored, -checkpoint.stored.values / np.log(2), np.nan)
@@ -211,13 +212,11 @@ def token_frame(
 
 
 def _describe_tokens(benchmark: str, checkpoint: Checkpoint, pairs: Collection[int] | None) -> pd.DataFrame:
+    """List the tokens of pairs, with their places (``at``) among those of all sentences."""
     sentences, members = checkpoint.sentences, checkpoint.sentences.members
     if pairs is not None and (unknown := set(pairs) - set(members["pair"])):
         raise UserError(f"{benchmark}: there is no pair {min(unknown)}")
-    wanted = np.ones(len(members), dtype=bool)
-    if pairs is not None:
-        wanted = members["pair"].isin(list(pairs)).to_numpy(dtype=bool)
-    rows = np.flatnonzero(wanted)
+    rows = np.flatnonzero(members["pair"].isin(members["pair"] if pairs is None else list(pairs)))
     tables = []
     for side in SIDES:
         region = checkpoint.regions[side]
@@ -228,26 +227,22 @@ def _describe_tokens(benchmark: str, checkpoint: Checkpoint, pairs: Collection[i
         parts = np.select(
             [at < region.critical[owner], at < region.after[owner]], ["before", "critical"], "after"
         )
+        texts: list[str | None] = [None] * len(at)  # where the tokenizer did not say
+        if sentences.places is not None:
+            spans = zip(members[side].to_numpy()[owner].tolist(), sentences.places[at].tolist(), strict=True)
+            texts = [sentences.texts[number][first:end] for number, (first, end) in spans]
         table = {
             "pair": members["pair"].to_numpy()[owner],
             "side": side,
             "place": place,
             "id": sentences.tokens[at],
+            "text": texts,
+            "region": parts,
+            "word": pd.array([pd.NA] * len(at), "Int64") if sentences.words is None else sentences.words[at],
+            "scored": sentences.scored[at],
+            "at": at,
         }
-        table |= {"text": _texts(sentences, members[side].to_numpy()[owner], at), "region": parts}
-        table |= {
-            "word": pd.array([pd.NA] * len(at), "Int64") if sentences.words is None else sentences.words[at]
-        }
-        tables.append(pd.DataFrame({**table, "scored": sentences.scored[at], "at": at}).astype({"word": "Int64"}))
+        tables.append(pd.DataFrame(table).astype({"word": "Int64"}))
     every = pd.concat(tables, ignore_index=True)
     # Descending sides put good before bad.
     return every.sort_values(["pair", "side", "place"], ascending=[True, False, True], ignore_index=True)
-
-
-def _texts(sentences: StoredSentences, owner: Ids, at: Ids) -> list[str | None]:
-    if sentences.places is None:
-        return [None] * len(at)
-    places = sentences.places[at].tolist()
-    return [
-        sentences.texts[number][first:end] for number, (first, end) in zip(owner.tolist(), places, strict=True)
-    ]

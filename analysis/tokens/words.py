@@ -55,6 +55,7 @@ def word_rows(scored: BenchmarkScores) -> pd.DataFrame:
 
 
 def _average_words(checkpoint: Checkpoint) -> pd.DataFrame:
+    """Average the surprisal of each word at a checkpoint."""
     sentences, stored = checkpoint.sentences, checkpoint.stored
     assert sentences.words is not None and sentences.places is not None, "words are found by their characters"
     assert stored.words is not None and stored.word_starts is not None
