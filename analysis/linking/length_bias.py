@@ -118,7 +118,7 @@ def _best(curves: dict[str, Array], alphas: Sequence[float]) -> dict[str, Array]
     return best
 
 
-SAMPLES = 200  # of the bootstrap: bounds on a grid of 0.05 need no more
+REPORT_SAMPLES = 200  # of the bootstrap: bounds on a grid of 0.05 need no more
 _LEAST_SPAN = 0.02  # of accuracies between the best and the worst alpha; with less there is nothing to see
 _CURVE = ("accuracy", "accuracy_unequal", "delta_acc")
 
@@ -149,7 +149,7 @@ def alpha_tables(scored: BenchmarkScores) -> tuple[pd.DataFrame, pd.DataFrame]:
         }
         alphas = {
             f"{one.criterion}_{name}": getattr(one, name)
-            for one in best_alpha(pairs, scores, ties_rule=scored.ties_rule, samples=SAMPLES)
+            for one in best_alpha(pairs, scores, ties_rule=scored.ties_rule, samples=REPORT_SAMPLES)
             for name in ("alpha", "low", "high")
         }
         best.append({**named, **settings, **alphas, "sign_flipped": sign_flips(pairs, scores)})
@@ -203,8 +203,8 @@ _CRITERIA = {
 }
 _NOTE = (
     "The alpha of SLLN-LP that does best at the last scored checkpoint, with a 95 % percentile interval over pairs, "
-    f"those of the same edit drawn together within their paradigm ({SAMPLES} draws, grid of 0.05). It is chosen on the "
-    "same pairs that it is evaluated on: such an oracle describes a model, but it is not a result. Sign turned: "
+    f"those of the same edit drawn together within their paradigm ({REPORT_SAMPLES} draws, grid of 0.05). It is chosen on "
+    "the same pairs that it is evaluated on: such an oracle describes a model, but it is not a result. Sign turned: "
     "sentences whose SLOR is above 0."
 )
 
