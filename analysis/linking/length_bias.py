@@ -203,8 +203,8 @@ _CRITERIA = {
 }
 _NOTE = (
     "The alpha of SLLN-LP that does best at the last scored checkpoint, with a 95 % percentile interval over pairs, "
-    f"those of the same edit drawn together within their paradigm ({REPORT_SAMPLES} draws, grid of 0.05). It is chosen on "
-    "the same pairs that it is evaluated on: such an oracle describes a model, but it is not a result. Sign turned: "
+    f"those of the same edit drawn together within their paradigm ({REPORT_SAMPLES} draws, grid of 0.05). It is chosen "
+    "on the same pairs that it is evaluated on: such an oracle describes a model, but it is not a result. Sign turned: "
     "sentences whose SLOR is above 0."
 )
 
