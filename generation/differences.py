@@ -100,10 +100,9 @@ def _examples(members: Sequence[Member]) -> str:
     # Reversed, the first pair of each paradigm is the one that stays.
     first = {one.paradigm: one for one in reversed(members)}.values()
     chosen = dict.fromkeys([*reversed(first), *members])
-    return "; ".join(_example(one) for one in list(chosen)[:_SHOWN])
-
-
-def _example(member: Member) -> str:
-    _, _, between = parts(member.good, member.bad)
-    sides = zip(*stretches(member.good, member.bad), strict=True)
-    return " / ".join(" … ".join(between.join(words) or "-" for words in side) for side in sides)
+    shown = []
+    for one in list(chosen)[:_SHOWN]:
+        _, _, between = parts(one.good, one.bad)
+        sides = zip(*stretches(one.good, one.bad), strict=True)
+        shown.append(" / ".join(" … ".join(between.join(words) or "-" for words in side) for side in sides))
+    return "; ".join(shown)

@@ -172,24 +172,21 @@ class _Taking:
     def offer(self, pair: Pair | DrawFailed) -> None:
         """Take a pair, hold it back, or count why it is left out."""
         if isinstance(pair, DrawFailed):
-            self._outcome.reasons[pair.reason] += 1
+            reason = pair.reason
+        elif self.full:  # after the last pair the others are only counted, for the report
+            reason = SURPLUS
+        elif (failure := fault_of(pair, self.goods)) is not None:
+            reason = failure.reason
+        elif (pair.good, pair.bad) in self._elsewhere:
+            reason = Reason.DUPLICATE
+        elif not self._lengths.fits(pair):
+            reason = self._lengths.too_long
+        else:
+            for one in self.balance.admit(pair, self._room(), self.goods):
+                self.goods.add(one.good)
+                self._outcome.pairs.append(one)
             return
-        # After the last pair the others are only counted, for the report.
-        fault = SURPLUS if self.full else self._fault(pair)
-        if fault:
-            self._outcome.reasons[fault] += 1
-            return
-        for one in self.balance.admit(pair, self._room(), self.goods):
-            self.goods.add(one.good)
-            self._outcome.pairs.append(one)
+        self._outcome.reasons[reason] += 1
 
     def _room(self) -> int | None:
         return None if self._pairs is None else self._pairs - len(self._outcome.pairs)
-
-    def _fault(self, pair: Pair) -> str | None:
-        failure = fault_of(pair, self.goods)
-        if failure is not None:
-            return failure.reason
-        if (pair.good, pair.bad) in self._elsewhere:
-            return Reason.DUPLICATE
-        return None if self._lengths.fits(pair) else self._lengths.too_long

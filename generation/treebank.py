@@ -130,30 +130,25 @@ def read_treebank(path: Path) -> Iterator[Sentence]:
 
 def _numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file with their numbers; one of them is in memory, however much is compressed."""
-    opened = gzip.open if path.suffix == ".gz" else open
+    opened, number = gzip.open if path.suffix == ".gz" else open, 0
     try:
         with opened(path, "rb") as file:
-            number = 0
             while data := file.readline(_LINE_BYTES + 1):
                 number += 1
                 if len(data) > _LINE_BYTES:
                     raise UserError(f"{path}:{number}: a line of more than {_LINE_BYTES:,} bytes")
-                yield number, _decode(data, path, number)
+                # A byte order mark may stand at the beginning of the file.
+                yield number, data.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}:{number}: not UTF-8 ({error.reason})") from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise UserError(f"{path}: not a gzip file ({error})") from error
     except OSError as error:
         raise UserError(f"cannot read {path} ({error.strerror})") from error
 
 
-def _decode(data: bytes, path: Path, number: int) -> str:
-    try:
-        # A byte order mark may stand at the beginning of the file.
-        return data.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}:{number}: not UTF-8 ({error.reason})") from error
-
-
 def _sentence(block: Sequence[str], path: Path, start: int) -> Sentence:
+    """Return the sentence of some lines, the first of which is line ``start``; a broken tree is a ``UserError``."""
     lines = [(start + at, line) for at, line in enumerate(block)]
     notes = [line.removeprefix("#").partition("=") for line in block if line.startswith("#")]
     comments = {name.strip(): value.strip() for name, _, value in notes}
@@ -180,6 +175,7 @@ def _sentence(block: Sequence[str], path: Path, start: int) -> Sentence:
 
 
 def _row(line: str, place: str) -> _Row:
+    # conllu takes two blanks for a tab, and a line of fewer fields.
     cells = line.count("\t") + 1
     if cells != _CELLS:
         raise UserError(f"{place}: a word has {_CELLS} fields between tabs, this has {cells}")

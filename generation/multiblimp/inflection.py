@@ -59,7 +59,10 @@ def other_forms(relation: Relation, feature: str, lexicon: Lexicon) -> Iterator[
     if subject != old:
         yield DISAGREES
         return
-    if not _stands_alone(relation):
+    word = relation.target
+    # A contracted form has a sign at its edge, as 've, and other parts have a letter or digit before them.
+    whole = word.start is not None and word.form.strip(EDGE_SIGNS) == word.form
+    if not whole or relation.sentence.text[: word.start][-1:].isalnum():
         yield PART_OF_A_TOKEN
         return
     found = sorted({*(_of_unimorph(relation, name, old, lexicon) or _of_treebanks(relation, name, old, lexicon))})
@@ -78,14 +81,6 @@ def other_forms(relation: Relation, feature: str, lexicon: Lexicon) -> Iterator[
             yield str(next(iter(faults.values())))
 
 
-def _stands_alone(relation: Relation) -> bool:
-    """Tell whether a word is no part of a token, no contracted form, and not written together with the one before."""
-    word = relation.target
-    if word.start is None or word.form.strip(EDGE_SIGNS) != word.form:
-        return False
-    return not relation.sentence.text[: word.start][-1:].isalnum()
-
-
 def _of_treebanks(relation: Relation, name: str, old: frozenset[str], lexicon: Lexicon) -> list[_Found]:
     """Return the forms of the same lemma whose features are those of the word but for one."""
     word, part = relation.target, WORDS[relation.target.upos]
@@ -96,7 +91,12 @@ def _of_treebanks(relation: Relation, name: str, old: frozenset[str], lexicon: L
     ]  # several where the features leave something out
     if name not in features or form not in same:
         return []
-    particle, expected = _particle(lemma, part, lexicon), _expected(relation)
+    # What may stand apart from a verb: voor of voor_komen, vor of vorkommen where kommen is known.
+    particle, is_marked, _ = lemma.partition("_")
+    if not is_marked:
+        beginnings = (at for at in range(2, len(lemma) - 1) if (part, lemma[at:]) in lexicon.by_lemma)
+        particle = lemma[: next(beginnings, 0)]
+    expected = _expected(relation)
     return [
         found
         for row in rows
@@ -120,13 +120,6 @@ def _expected(relation: Relation) -> Features:
     return {at: subject[at] for at in (*names.agreeing, *names.neutralizable) if at in subject} | features_of(
         relation.target
     )
-
-
-def _particle(lemma: str, part: str, lexicon: Lexicon) -> str:
-    """Return what may stand apart from a verb: *voor* of *voor_komen*, *vor* of *vorkommen* where *kommen* is known."""
-    if "_" in lemma:
-        return lemma.partition("_")[0]
-    return next((lemma[:at] for at in range(2, len(lemma) - 1) if (part, lemma[at:]) in lexicon.by_lemma), "")
 
 
 def _differ_in(name: str, part: str, one: Features, other: Features, lexicon: Lexicon) -> bool:

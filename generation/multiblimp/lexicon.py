@@ -23,7 +23,7 @@ from ucurve.generation.multiblimp.features import (
     with_defaults,
 )
 from ucurve.generation.multiblimp.languages import LanguageSettings, in_script
-from ucurve.generation.treebank import Sentence, Word
+from ucurve.generation.treebank import Sentence
 from ucurve.storage.files import read_utf8
 
 APOSTROPHES = ("'", "’")
@@ -129,16 +129,12 @@ def _forms_apart(sentences: Iterable[Sentence]) -> frozenset[str]:
     for sentence in sentences:
         for word in sentence.words:
             if word.start is not None and word.form.strip(EDGE_SIGNS) == word.form:
-                (together if _written_together(sentence.text, word) else apart)[word.form.lower()] += 1
+                before, after = sentence.text[: word.start][-1:], sentence.text[word.end :][:1]
+                # A sign has no space before it anywhere.
+                is_joined = word.form[:1].isalnum() and (before.isalnum() or after.isalnum())
+                (together if is_joined else apart)[word.form.lower()] += 1
     spaced = apart.total() >= together.total()
     return frozenset(apart if spaced else apart + together)
-
-
-def _written_together(text: str, word: Word) -> bool:
-    assert word.start is not None
-    assert word.end is not None
-    before, after = text[: word.start][-1:], text[word.end :][:1]
-    return word.form[:1].isalnum() and (before.isalnum() or after.isalnum())
 
 
 def elided_words(sentences: Iterable[Sentence]) -> frozenset[str]:
@@ -299,14 +295,19 @@ def unimorph_entries(path: Path, language: LanguageSettings) -> list[Entry]:
 
 
 def _unimorph_entries(lemma: str, form: str, names: list[str], place: str) -> list[Entry]:
+    """Return the entry of a form by UniMorph's names of its features; none where it is several words or missing."""
     known = feature_names()
     if names[0] not in known.parts:
         raise unknown_name("part of speech", names[0], known.parts, place)
     if not form or " " in form:
         return []
     features: dict[str, set[str]] = defaultdict(set)
-    for name, layer in map(_without_argument, names):
-        for one in re.findall(_ALTERNATIVE, name.strip("{}")):
+    for name in names:
+        values, layer = name, ""
+        if (found := _ARGUMENT.fullmatch(name)) is not None:
+            argument, values = found[1] or found[3], found[2] or found[4]
+            layer = _LAYERS.get(argument, f"[{argument.lower()}]")
+        for one in re.findall(_ALTERNATIVE, values.strip("{}")):
             if one in known.from_unimorph:
                 feature, value = known.from_unimorph[one]
                 features[feature + layer].add(value)
@@ -319,14 +320,5 @@ def _unimorph_entries(lemma: str, form: str, names: list[str], place: str) -> li
         and any(base_of(name) in _OF_FINITE_VERBS for name in features)
     ):
         features["VerbForm"].add("Fin")
-    values = {name: frozenset(found) for name, found in features.items()}
-    return [Entry(lemma, form, part, values, "unimorph", values)]
-
-
-def _without_argument(name: str) -> tuple[str, str]:
-    """Return the features of an argument and its layer, for others the name and no layer."""
-    if (found := _ARGUMENT.fullmatch(name)) is None:
-        return name, ""
-    argument, values = found[1] or found[3], found[2] or found[4]
-    layer = _LAYERS.get(argument, f"[{argument.lower()}]")
-    return values, layer
+    whole = {name: frozenset(values) for name, values in features.items()}
+    return [Entry(lemma, form, part, whole, "unimorph", whole)]

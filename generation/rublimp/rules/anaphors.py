@@ -24,19 +24,17 @@ def _relatives(sentence: Sentence) -> Iterator[tuple[Word, Parse, Word, Parse]]:
     """Yield relative pronouns that are not subjects with their antecedents, and analyses of both that agree."""
     for word in sentence.words:
         # All forms of the pronoun begin in this way.
-        if not word.form.lower().startswith("котор") or _is_subject(sentence, word):
+        if not word.form.lower().startswith("котор"):
+            continue
+        siblings = [other for other in sentence.children[word.head] if other.id != word.id]
+        # A parser often takes an accusative for a subject beside the real one.
+        if word.relation == "nsubj" and not any(other.relation == "nsubj" for other in siblings):
             continue
         antecedent = _antecedent(sentence, word)
         if antecedent is not None:
             found = _agreement(word, antecedent)
             if found is not None:
                 yield word, found[0], antecedent, found[1]
-
-
-def _is_subject(sentence: Sentence, pronoun: Word) -> bool:
-    """Say whether a pronoun is the subject; a parser often takes an accusative for one beside the real subject."""
-    others = [word for word in sentence.children[pronoun.head] if word.id != pronoun.id]
-    return pronoun.relation == "nsubj" and not any(word.relation == "nsubj" for word in others)
 
 
 def _antecedent(sentence: Sentence, pronoun: Word) -> Word | None:

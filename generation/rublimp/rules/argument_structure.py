@@ -195,37 +195,29 @@ def _object(sentence: Sentence, resources: Resources) -> Found:
             argument = animate(word)
             if argument is None or argument.case != "accs" or word.upos == "PRON":
                 continue
-            alone = is_bare(sentence, word) and not has_preposition(sentence, word)
-            if alone and _complement_after(sentence, verb, word):
+            if not is_bare(sentence, word) or has_preposition(sentence, word):
+                continue
+            both = [*sentence.children[verb.id], *sentence.children[word.id]]
+            followers = [other for other in both if other.id > word.id and other.id != verb.id]
+            # Of an object, an infinitive or a noun for persons in the instrumental says what it does or is.
+            if any(
+                (other.feats.get("VerbForm") == "Inf" and other.relation != "conj")
+                or (other.feats.get("Case") == "Ins" and animate(other) is not None)
+                for other in followers
+            ):
                 yield from _random_noun(sentence, resources, word, argument, "transitive_verb_obj")
-
-
-def _complement_after(sentence: Sentence, verb: Word, word: Word) -> bool:
-    """Say whether an infinitive or a noun for persons in the instrumental follows an object."""
-    both = [*sentence.children[verb.id], *sentence.children[word.id]]
-    followers = [other for other in both if other.id > word.id and other.id != verb.id]
-    return any(
-        (other.feats.get("VerbForm") == "Inf" and other.relation != "conj")
-        or (other.feats.get("Case") == "Ins" and animate(other) is not None)
-        for other in followers
-    )
-
-
-def _verb_above(sentence: Sentence, word: Word) -> Word | None:
-    """Return the verb that a word depends on, itself or through one noun: parsers attach many datives to the object."""
-    head = sentence.head_of(word)
-    if head is not None and head.upos == "NOUN":
-        head = sentence.head_of(head)
-    return head if head is not None and head.upos == "VERB" else None
 
 
 def _indirect_object(sentence: Sentence, resources: Resources) -> Found:
     for word in sentence.words:
-        verb = _verb_above(sentence, word)
+        verb = sentence.head_of(word)
+        # Parsers attach many datives to the object.
+        if verb is not None and verb.upos == "NOUN":
+            verb = sentence.head_of(verb)
         # Numbers count from 1, so this is the word before.
         before = sentence.words[word.id - 2].form.lower() if word.id > 1 else ""
         is_argument = word.upos in NOMINAL and word.relation not in ("amod", "det") and before != RECIPROCAL
-        if verb is None or word.feats.get("Case") != "Dat" or not is_argument:
+        if verb is None or verb.upos != "VERB" or word.feats.get("Case") != "Dat" or not is_argument:
             continue
         argument = animate(word)
         if argument is None or has_preposition(sentence, word) or not is_bare(sentence, word):
