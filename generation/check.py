@@ -7,7 +7,6 @@ from typing import Final
 
 import pandas as pd
 
-from ucurve.eval.benchmarks.card import Benchmark
 from ucurve.eval.benchmarks.datacheck import data_report
 from ucurve.eval.benchmarks.load import load_benchmark
 from ucurve.eval.benchmarks.registry import find_in_folder
@@ -36,15 +35,19 @@ def check_folder(
     ``parses`` it is said how varied the good sentences are, and with ``corpus`` how frequent their words.
     """
     cards, root = find_in_folder(folder)
-    parts = []
+    keys, parts = keys or {}, []
     for card in cards:
         pairs = load_benchmark(card, root)
         module = _find_module(card.made.get("source", card.maker))
         # Only a folder that was made here says from which files.
         with_sources = getattr(module, "source_checks", None) if card.made else None
-        checks = {**_checks_by(module), **(with_sources(card.made, keys or {}) if with_sources else {})}
+        checks = {**_checks_by(module), **(with_sources(card.made, keys) if with_sources else {})}
         rows = [_row(name, breaks, pairs) for name, breaks in checks.items()]
-        parts += [data_report(pairs).text(), format_table(rows), *_differences(card, pairs, keys or {})]
+        # Some sources know the lemmas of their words.
+        find_lemmas = getattr(_find_module(card.made.get("source")), "lemmas", None)
+        members = [Member(*row) for row in pairs[["paradigm", "good", "bad"]].itertuples(index=False)]
+        told = describe_differences(members, find_lemmas(keys) if find_lemmas else None)
+        parts += [data_report(pairs).text(), format_table(rows), *(["\n".join(told)] if told else [])]
         parts += [describe_word_counts(run, pairs)] if run is not None else []
         parts += [variety_of_pairs(pairs, parses, corpus)] if parses else []
     return "\n\n".join(parts)
@@ -64,14 +67,6 @@ def _find_module(maker: object) -> ModuleType | None:
 
 def _checks_by(module: ModuleType | None) -> dict[str, CheckOf]:
     return {**_ALL, **(module.CHECKS if module else {})}
-
-
-def _differences(card: Benchmark, pairs: pd.DataFrame, keys: Mapping[str, object]) -> list[str]:
-    """Say in what pairs differ beside the form of one word; in lemmas where the source knows them."""
-    find_lemmas = getattr(_find_module(card.made.get("source")), "lemmas", None)
-    members = [Member(*row) for row in pairs[["paradigm", "good", "bad"]].itertuples(index=False)]
-    told = describe_differences(members, find_lemmas(keys) if find_lemmas else None)
-    return ["\n".join(told)] if told else []
 
 
 def _row(name: str, breaks: CheckOf | str, pairs: pd.DataFrame) -> dict[str, Value]:

@@ -83,6 +83,7 @@ def generate_command(values: dict[str, object]) -> None:
 
 
 def _make(settings: GenerateSettings, keys: Mapping[str, object]) -> None:
+    """Make a benchmark folder of a source, or the tables of one of its stages."""
     if settings.source is None:
         raise UserError(f"source: no value given; allowed: {', '.join(file_names(CONFIGURATION / 'source'))}")
     # A folder that cannot be made is told before any work; a stage of a source may only print tables.

@@ -165,11 +165,17 @@ def _sentence(block: Sequence[str], path: Path, start: int) -> Sentence:
             token = f"the token {several.start}-{several.stop - 1} is of words that are not there"
             raise UserError(f"{path}:{number}: {token}; the sentence has {len(words)}")
     text, spans = _place(comments.get("text"), [row for _, row in rows])
+    found = []
+    for _, row in words:
+        begin, end = spans.get(row["id"], (None, None))
+        same = {name: row[name] for name in ("id", "form", "lemma", "upos", "head", "deprel")}
+        misc = {name: value or "" for name, value in (row["misc"] or {}).items()}
+        found.append(Word(**same, feats=row["feats"] or {}, misc=misc, start=begin, end=end))
     return Sentence(
         id=comments.get("sent_id", f"{path.name}:{start}"),
         source=path.name.partition(".")[0],
         text=text,
-        words=tuple(_word(row, spans.get(row["id"])) for _, row in words),
+        words=tuple(found),
         place=f"{path}:{start}",
     )
 
@@ -230,10 +236,3 @@ def _find(text: str, tokens: Sequence[_Token]) -> dict[int, tuple[int, int]] | N
         if number is not None:
             spans[number] = (start, at)
     return spans
-
-
-def _word(row: _Row, span: tuple[int, int] | None) -> Word:
-    start, end = span or (None, None)
-    same = {name: row[name] for name in ("id", "form", "lemma", "upos", "head", "deprel")}
-    misc = {name: value or "" for name, value in (row["misc"] or {}).items()}
-    return Word(**same, feats=row["feats"] or {}, misc=misc, start=start, end=end)

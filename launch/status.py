@@ -90,6 +90,7 @@ def cell_status(run: Path, steps: int | None = None) -> CellStatus:
 
 
 def _find_status(run: Path, facts: RunFacts, failure: Failure | None) -> tuple[Status, str | None]:
+    """Return the status of a run that has a record, and the reason of a failure."""
     if is_being_written(run):
         return "running", None
     # A run record that is newer than the failure is of a later start.

@@ -3,7 +3,7 @@
 import itertools
 import re
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -125,21 +125,20 @@ def with_implied_choices(name: str, arguments: Sequence[str]) -> list[str]:
     A key that only scoring has is found below ``eval.``: ``benchmarks=blimp`` is the same for ``train`` and ``score``.
     """
     defaults = known_keys(name)
-    arguments = [_below_scoring(argument, defaults) for argument in arguments]
-    given = [argument.lstrip("+") for argument in arguments if _is_override(argument)]
+    found = []
+    for argument in arguments:
+        key = argument.lstrip("+~").partition("=")[0]
+        is_alone = key not in defaults and key not in _NOT_OF_SCORING and f"{_SCORING}{key}" in defaults
+        of_scoring = argument.replace(key, f"{_SCORING}{key}", 1)
+        found.append(of_scoring if is_alone and _is_override(argument) else argument)
+    given = [argument.lstrip("+") for argument in found if _is_override(argument)]
     keys = {argument.partition("=")[0] for argument in given}
     known = groups(name)
     implied: dict[str, str] = {}
     for key, (group, choice) in IMPLIED.items():
         if (key in keys or key in given) and group not in keys and group in known:
             implied.setdefault(group, choice)
-    return [*arguments, *(f"{group}={choice}" for group, choice in implied.items())]
-
-
-def _below_scoring(argument: str, known: Collection[str]) -> str:
-    key = argument.lstrip("+~").partition("=")[0]
-    is_alone = key not in known and key not in _NOT_OF_SCORING and f"{_SCORING}{key}" in known
-    return argument.replace(key, f"{_SCORING}{key}", 1) if is_alone and _is_override(argument) else argument
+    return [*found, *(f"{group}={choice}" for group, choice in implied.items())]
 
 
 def _is_override(argument: str) -> bool:

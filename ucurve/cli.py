@@ -181,6 +181,7 @@ def run(name: str) -> None:
 
 
 def _start(name: str, attempt: Callable[[Callable[[], None]], None]) -> None:
+    """Call the function of a command, once or for each cell; ``attempt`` does the work of one of several cells."""
     from ucurve.arguments import read_arguments, with_lists
     from ucurve.config import Composed, compose_command_line
 
@@ -251,20 +252,17 @@ def _answer(error: Exception, kept: str) -> int:
     if isinstance(error, OSError):
         if error.errno in _MACHINE_FAULTS:
             return _report(f"{error}; {kept}", UcurveError.exit_code)
-        return _report(_file_problem(error), UserError.exit_code)
+        problem = str(error)
+        if error.filename is not None and error.strerror is not None:
+            what = "cannot be used" if os.path.lexists(error.filename) else "cannot be opened or made"
+            problem = f"{error.filename}: {what} ({error.strerror})"
+        return _report(problem, UserError.exit_code)
     # A module of ucurve that cannot be imported is a fault of ours, and no package is to be installed.
     if isinstance(error, ImportError) and error.name is not None and error.name.partition(".")[0] != __package__:
         is_missing = isinstance(error, ModuleNotFoundError)
         problem = missing_package(error.name) if is_missing else broken_package(error.name, str(error))
         return _report(problem, UserError.exit_code)
     raise error
-
-
-def _file_problem(error: OSError) -> str:
-    if error.filename is None or error.strerror is None:
-        return str(error)
-    is_new = not os.path.lexists(error.filename)
-    return f"{error.filename}: {'cannot be opened or made' if is_new else 'cannot be used'} ({error.strerror})"
 
 
 def _versions() -> str:
@@ -274,6 +272,7 @@ def _versions() -> str:
 
 
 def _overview() -> str:
+    """Return the list of the commands by their stage of the work."""
     width = max(map(len, COMMANDS))
     what = (
         "ucurve trains small language models, scores every checkpoint on minimal pairs and draws learning curves."

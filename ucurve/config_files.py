@@ -97,6 +97,7 @@ def known_keys(name: str) -> dict[str, object]:
 
 
 def _keys(values: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    """Return the keys below others as one level with dots, parts included."""
     keys: dict[str, object] = {}
     for key, value in values.items():
         if key not in _NO_KEYS:

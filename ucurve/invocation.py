@@ -26,6 +26,7 @@ def command(name: str, arguments: str = "") -> str:
 
 
 def _program(name: str) -> str:
+    """Return the words that start a command."""
     started = sys.argv[0].rpartition(" ")[0]  # ``ucurve.cli.main`` writes ``ucurve train`` there
     if started in (CONSOLE, MODULE):
         return f"{started} {name}"

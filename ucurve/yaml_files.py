@@ -68,6 +68,7 @@ class _Loader(yaml.SafeLoader):
         super().fetch_flow_collection_start(TokenClass)
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Make a node, counting the values in it and those that aliases add."""
         event: yaml.NodeEvent = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent):
             self._follow(event)
@@ -84,6 +85,7 @@ class _Loader(yaml.SafeLoader):
         return node
 
     def _follow(self, alias: yaml.NodeEvent) -> None:
+        """Count what an alias stands for; one within its own node would never end."""
         if alias.anchor in self._open:
             raise _at(alias.start_mark, f"*{alias.anchor} stands inside of &{alias.anchor}")
         size = self._sizes.get(str(alias.anchor), 0)  # PyYAML names an unknown anchor itself
@@ -95,6 +97,7 @@ class _Loader(yaml.SafeLoader):
             )
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> object:
+        """Turn a node into a value; refused are integers that Python would not write, and halves of characters."""
         try:
             value = super().construct_object(node, deep)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

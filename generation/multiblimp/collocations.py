@@ -104,6 +104,7 @@ def subject_context(subject: Word) -> Features:
 
 
 def _values(relation: Relation, feature: str, lexicon: Lexicon) -> tuple[str, str] | None:
+    """Return the values of subject and target; of a word of several that of the other, if among them; else None."""
     subject = values_of(
         relation.subject, WORDS[relation.subject.upos], feature, lexicon, subject_context(relation.subject)
     )

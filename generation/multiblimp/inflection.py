@@ -200,6 +200,7 @@ def _may_be_open(feature: str, changed: str) -> bool:
 def _found(
     relation: Relation, name: str, old: frozenset[str], row: Entry, more: int, count: int
 ) -> Iterator[_Found]:
+    """Yield the form of an entry for each of its values, unless it may have an old one too."""
     values = row.features.get(name, frozenset())
     if values & old:
         return
@@ -214,6 +215,7 @@ def _likeness(one: str, other: str) -> float:
 
 
 def _fault(relation: Relation, feature: str, old: frozenset[str], found: _Found, lexicon: Lexicon) -> str | None:
+    """Return why a form gives no pair; None where it is wrong beside the subject, and nothing else is."""
     word, name = relation.target, relation.name_of(feature)
     if found.form == word.form.lower():
         return SAME_FORM

@@ -170,6 +170,7 @@ class Neutralization:
         return having[key, name] / total[key] if total[key] else -1.0
 
     def _count(self, feature: str) -> tuple[Counter[object], Counter[object]]:
+        """Count the entries of each part of speech, value and context, and those among them that have each feature."""
         total, having = Counter[object](), Counter[object]()
         for entry in self._entries:
             key = (entry.part, entry.annotated.get(feature), _context(entry.annotated, feature))

@@ -163,6 +163,7 @@ def _why_none(feature: str, dropped: Mapping[Condition, Counter[str]]) -> str:
 
 
 def _columns(condition: Condition, other: str, collocations: Mapping[Condition, Collocation]) -> dict[str, Value]:
+    """Return the columns that all pairs of a paradigm have in common."""
     values = feature_names().agreeing[base_of(condition.feature)].values
     return {
         "feature_vals": f"{values[condition.value]} -> {values[other]}",
@@ -178,6 +179,7 @@ def _paradigm(
     dropped: dict[Condition, Counter[str]],
     collocations: Mapping[Condition, Collocation],
 ) -> Listed:
+    """Return the paradigm of a condition and another value; without pairs where the language shows no agreement."""
     kind, name, value, order = condition
     feature, layer = base_of(name), name.removeprefix(base_of(name))
     names = feature_names().agreeing[feature]

@@ -104,6 +104,7 @@ def _rows(path: Path, delimiter: str, columns: Sequence[str]) -> list[tuple[int,
 
 
 def _frequencies(path: Path) -> dict[Key, float]:
+    """Read how often each lemma occurs in a million words."""
     found: dict[Key, float] = {}
     for number, (lemma, pos, ipm) in _rows(path, "\t", ("Lemma", "PoS", "Freq(ipm)")):
         try:
@@ -114,6 +115,7 @@ def _frequencies(path: Path) -> dict[Key, float]:
 
 
 def _aspect_pairs(path: Path, frequencies: Mapping[Key, float]) -> dict[str, str]:
+    """Read the perfective partner of each imperfective verb."""
     found: dict[str, str] = {}
     for _, (imperfective, perfective) in _rows(path, ",", ("Imp", "Perf")):
         known = found.get(imperfective)
@@ -124,6 +126,7 @@ def _aspect_pairs(path: Path, frequencies: Mapping[Key, float]) -> dict[str, str
 
 
 def _markers(path: Path) -> dict[str, list[str]]:
+    """Read the adjectives of time that go with each noun."""
     text = _text(path)
     if text is None:
         return {}
@@ -138,6 +141,7 @@ def _markers(path: Path) -> dict[str, list[str]]:
 
 
 def _affixes(path: Path, column: str) -> dict[str, list[str]]:
+    """Read the affixes that each root stands with, those of all its homonyms together."""
     found: dict[str, dict[str, None]] = {}
     for number, (root, affixes) in _rows(path, ",", ("root", column)):
         # The cells are lists as Python writes them, which are read without running them.

@@ -74,6 +74,8 @@ def _codes(condition: str, words: Mapping[str, Row]) -> frozenset[str]:
 
 
 def _fill(text: str, words: Mapping[str, Row]) -> str:
+    """Return the sentence of a text whose fields are forms of words."""
+
     def form(field: re.Match[str]) -> str:
         column = field["column"] or words[field["chooser"]].cells[field["code"]]
         return words[field["slot"]].cells[column]

@@ -54,9 +54,16 @@ def read_override(path: str | None) -> Config:
         values = read_yaml(Path(path), object)  # JSON is YAML
     except UserError as error:
         raise UserError(f"{where}: no readable configuration of DeepSpeed ({error})") from error
-    if not isinstance(values, dict) or not isinstance(values.get("zero_optimization", {}), dict):
+    zero = values.get("zero_optimization", {}) if isinstance(values, dict) else None
+    if not isinstance(values, dict) or not isinstance(zero, dict):
         raise UserError(f"{where}: a mapping is expected, as {json.dumps({'zero_optimization': {}})}")
-    _check_keys(values, where)
+    given = [*values, *(f"zero_optimization.{key}" for key in zero)]
+    taken = [f"{key}: {_SET_BY_THE_RUN[key]}" for key in given if key in _SET_BY_THE_RUN]
+    if taken:
+        raise UserError(f"{where}: these keys cannot be set there: {'; '.join(taken)}")
+    for key in values:
+        if key not in _ALLOWED:
+            raise unknown_name("key", str(key), _ALLOWED, where)
     return values
 
 
@@ -75,17 +82,6 @@ def build_config(settings: EngineSettings, clip: float) -> Config:
     if settings.reduction == "bfloat16":
         base["communication_data_type"] = "bf16"
     return _merged(base, read_override(settings.config))
-
-
-def _check_keys(values: Config, where: str) -> None:
-    zero = values.get("zero_optimization")
-    given = [*values, *[f"zero_optimization.{key}" for key in (zero if isinstance(zero, dict) else ())]]
-    taken = [f"{key}: {_SET_BY_THE_RUN[key]}" for key in given if key in _SET_BY_THE_RUN]
-    if taken:
-        raise UserError(f"{where}: these keys cannot be set there: {'; '.join(taken)}")
-    for key in values:
-        if key not in _ALLOWED:
-            raise unknown_name("key", str(key), _ALLOWED, where)
 
 
 def _merged(base: Config, over: Config) -> Config:

@@ -38,7 +38,12 @@ def grid_cells(composed: Sequence[Composed]) -> list[Cell]:
     Raises:
         UserError: when a cell is not well formed, or two unlike cells have one name.
     """
-    expanded = [cell for one in composed for cell in _expand_own_grid(one)]
+    expanded: list[Composed] = []
+    for one in composed:
+        blocks = own_grid(one.values)
+        # Without the last override each cell would be expanded again.
+        overrides = [(*one.overrides, *cell, "grid=[]") for cell in axis_cells(blocks, one.overrides)]
+        expanded += compose_cells("train", overrides) if blocks else [one]
     found: list[Cell] = []
     problems: dict[str, list[str]] = {}
     for one in expanded:
@@ -52,7 +57,12 @@ def grid_cells(composed: Sequence[Composed]) -> list[Cell]:
             problems.setdefault(str(error), []).append(" ".join(one.overrides))
     if problems:
         raise combine_problems(problems, len(expanded))
-    return _remove_duplicates(found, _replaced_axes(composed))
+    kept: dict[str, Cell] = {}
+    # Two blocks may have the same cell, which is then one run.
+    twins = {cell.name: cell for cell in found if kept.setdefault(cell.name, cell).settings != cell.settings}
+    if twins:
+        raise _twins_error([(kept[name], twins[name]) for name in sorted(twins)], _replaced_axes(composed))
+    return list(kept.values())
 
 
 def longest_first(cells: Sequence[Cell]) -> list[Cell]:
@@ -130,30 +140,12 @@ def own_grid(values: Mapping[str, object]) -> list[dict[str, object]]:
     return blocks
 
 
-def _expand_own_grid(one: Composed) -> list[Composed]:
-    blocks = own_grid(one.values)
-    if not blocks:
-        return [one]
-    # Without the last override each cell would be expanded again.
-    overrides = [(*one.overrides, *cell, "grid=[]") for cell in axis_cells(blocks, one.overrides)]
-    return compose_cells("train", overrides)
-
-
 def combine_problems(problems: dict[str, list[str]], cells: int) -> UserError:
     """Return one error for all cells; a mistake that all of them share appears once."""
     if len(problems) == 1 and len(next(iter(problems.values()))) == cells:
         return UserError(next(iter(problems)))
     lines = [f"{' | '.join(names)}: {message}" for message, names in problems.items()]
     return UserError("\n  ".join(["some cells of the grid are not well formed; nothing was started:", *lines]))
-
-
-def _remove_duplicates(cells: list[Cell], replaced: Sequence[str]) -> list[Cell]:
-    # Two blocks may have the same cell, which is then one run.
-    kept: dict[str, Cell] = {}
-    twins = {cell.name: cell for cell in cells if kept.setdefault(cell.name, cell).settings != cell.settings}
-    if twins:
-        raise _twins_error([(kept[name], twins[name]) for name in sorted(twins)], replaced)
-    return list(kept.values())
 
 
 def _twins_error(twins: Sequence[tuple[Cell, Cell]], replaced: Sequence[str]) -> UserError:

@@ -52,6 +52,7 @@ def _in_float32(
 def _in_bfloat16(
     model: "PreTrainedModel", inputs: torch.Tensor, keys: torch.Tensor | None = None, **context: torch.Tensor
 ) -> torch.Tensor:
+    """Compute the last hidden states in bfloat16, from weights that are cast and embeddings that were looked up."""
     base = cast("PreTrainedModel", model.base_model)
     embedding = base.get_input_embeddings()
     weights = {name: value.bfloat16() for name, value in base.named_parameters() if value is not embedding.weight}

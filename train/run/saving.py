@@ -103,6 +103,7 @@ class Saver:
     def _start_state(
         self, step: int, state: dict[str, torch.Tensor], metrics: "MetricsLog | None", began: float
     ) -> None:
+        """Copy the state and let it be written beside the training; rank 0 alone calls this."""
         assert metrics is not None, "rank 0 has the lines"
         # The hash is taken now, because the next steps add lines while the state is written.
         owner = self._run.owner | {"metrics_sha256": metrics.sha256}

@@ -148,6 +148,7 @@ class Trainer:
         return self._plan.flops_exact(self._plan.tokens) / self._plan.tokens / (self._peak * self._processes.size)
 
     def _build_model(self, device: torch.device) -> PreTrainedModel:
+        """Build the model with its first weights: random ones, or those of the checkpoint that the run starts from."""
         model = self._settings.model.design.build_model(
             self._plan.vocabulary,
             self._settings.batch.length,

@@ -29,12 +29,20 @@ _WEIGHTS_OR_INDEX = re.compile(r"[^/\\]+\.safetensors(\.index\.json)?")
 
 def check_tokenizer(folder: Path) -> None:
     """Refuse a tokenizer that transformers does not have, or a class that would load the rest of the folder."""
+    from transformers import PreTrainedTokenizerBase
     from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES
 
     refuse_pointers(folder, TOKENIZER_FILES)
     settings, of_model = tokenizer_settings(folder), configuration(folder)
     for file, values in (("tokenizer_config.json", settings), ("config.json", of_model)):
-        _check_class(folder / file, values.get("tokenizer_class"))
+        found = tokenizer_class(name := values.get("tokenizer_class"))
+        a_class = found if isinstance(found, type) else type(found)
+        # In place of a class that needs a missing library, transformers has a dummy that is no tokenizer.
+        is_tokenizer = issubclass(a_class, PreTrainedTokenizerBase) or hasattr(a_class, "is_dummy")
+        if found is not None and not is_tokenizer:
+            raise UserError(
+                f"{folder / file}: tokenizer_class is {name!r}, which is not a tokenizer of transformers"
+            )
     auto_map = settings.get("auto_map")
     own = auto_map.get("AutoTokenizer") if isinstance(auto_map, dict) else auto_map
     asked = settings.get("tokenizer_class") or of_model.get("tokenizer_class")
@@ -66,20 +74,6 @@ def check_model(folder: Path, auto_class: str, weights: Weights = "safetensors")
             f"transformers has no {lacking}. A model of an architecture that transformers has can be loaded; perhaps "
             "this one has been converted to such an architecture, as some on the hub have"
         )
-
-
-def _check_class(path: Path, name: object) -> None:
-    from transformers import PreTrainedTokenizerBase
-
-    found = tokenizer_class(name)
-    a_class = found if isinstance(found, type) else type(found)
-    # In place of a class that needs a missing library, transformers has a dummy that is no tokenizer.
-    if (
-        found is not None
-        and not issubclass(a_class, PreTrainedTokenizerBase)
-        and not hasattr(a_class, "is_dummy")
-    ):
-        raise UserError(f"{path}: tokenizer_class is {name!r}, which is not a tokenizer of transformers")
 
 
 def tokenizer_class(name: object) -> object:
@@ -156,6 +150,7 @@ def _kernels(value: object) -> Iterator[tuple[str, str]]:
 
 
 def _names(auto_map: object) -> str:
+    """Return the names that an ``auto_map`` holds, in whatever form it has them."""
     values = (
         auto_map.values()
         if isinstance(auto_map, dict)

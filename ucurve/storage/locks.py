@@ -41,6 +41,7 @@ def file_lock(path: Path, timeout: float = -1) -> FileLock:
     """Return the lock of a file, which is made where it is not there."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
+        # Tried before, because the library would not say which file system has no locks.
         with contextlib.suppress(BlockingIOError):
             _flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB, path)
     finally:
@@ -55,6 +56,7 @@ def _flock(file: IO[str] | int, operation: int, path: Path) -> None:
 
 @contextmanager
 def _refusing_without_locks(path: Path) -> Iterator[None]:
+    """Turn what a file system without locks raises into a ``UserError`` that says which it is."""
     try:
         yield
     except OSError as error:
@@ -224,7 +226,7 @@ class Claims:
         """Claim a thing for this process alone, and tell whether it has it; ``wait`` until no other process does."""
         try:
             self._lock(fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB), name)
-        except (BlockingIOError, PermissionError):
+        except (BlockingIOError, PermissionError):  # POSIX lets a system answer with either
             return False
         return True
 
@@ -303,6 +305,7 @@ def _parents(folder: Path) -> Iterator[None]:
 
 
 def _build(folder: Path, build: Callable[[Path], None]) -> None:
+    """Fill a folder, and after a mistake of the user remove its lock too."""
     try:
         with new_folder(folder) as temporary, disk_faults():
             build(temporary)
@@ -318,6 +321,7 @@ def _build_lock(folder: Path) -> Path:
 
 
 def _waiting_lock(folder: Path) -> AbstractContextManager[object]:
+    """Take the lock of whoever builds a folder; who has to wait for it is told so once."""
     lock = file_lock(_build_lock(folder))
     try:
         return lock.acquire(timeout=1)

@@ -136,22 +136,21 @@ def parse_vocabulary(text: str, source: str) -> Vocabulary:
         raise UserError(
             f"{source}:1: the first line must name the columns, one of them {SURFACE!r}; found {names}"
         )
-    entries = [_entry(names, line, f"{source}:{number}") for number, line in enumerate(lines[1:], start=2)]
-    words = [entry for entry in entries if entry.get(SURFACE)]
+    words = []
+    for number, line in enumerate(lines[1:], start=2):
+        cells = line.split("\t")
+        if len(cells) > len(names):
+            raise UserError(
+                f"{source}:{number}: {len(cells)} cells, but the first line names {len(names)} columns"
+            )
+        entry: dict[str, tuple[str, ...]] = {}
+        for name, cell in zip(names, cells, strict=False):
+            # A word itself may have a slash in it.
+            values = [cell] if name == SURFACE else cell.split("/")
+            if cell.strip():
+                entry[name] = tuple(dict.fromkeys(value.strip() for value in values if value.strip()))
+        if entry.get(SURFACE):
+            words.append(entry)
     if not words:
         raise UserError(f"{source}: holds no words")
     return Vocabulary(words, source)
-
-
-def _entry(names: list[str], line: str, where: str) -> dict[str, tuple[str, ...]]:
-    cells = line.split("\t")
-    if len(cells) > len(names):
-        raise UserError(f"{where}: {len(cells)} cells, but the first line names {len(names)} columns")
-    entry: dict[str, tuple[str, ...]] = {}
-    for name, cell in zip(names, cells, strict=False):
-        values = (
-            [cell.strip()] if name == SURFACE else [value.strip() for value in cell.split("/") if value.strip()]
-        )
-        if cell.strip():
-            entry[name] = tuple(dict.fromkeys(values))
-    return entry

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ucurve.token_stream.joining import Joining
 from ucurve.token_stream.store import TokenStore
 
-_ROUNDS = 8
+_ROUNDS = 8  # of the Feistel network; another number would be another order of the data of every run
 Share = Callable[[NDArray[np.int64]], NDArray[np.int64]]  # from the sequences of a batch to those of one process
 
 
@@ -119,6 +119,7 @@ def make_order(store: TokenStore, seed: int, length: int) -> Order:
 
 
 def _feistel(values: NDArray[np.uint64], keys: list[np.uint64], half: int) -> NDArray[np.uint64]:
+    """Permute numbers of twice ``half`` bits by rounds of a Feistel network, one for each key."""
     shift, mask = np.uint64(half), np.uint64((1 << half) - 1)
     left, right = values >> shift, values & mask
     for key in keys:

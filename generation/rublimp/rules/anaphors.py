@@ -52,6 +52,7 @@ def _antecedent(sentence: Sentence, pronoun: Word) -> Word | None:
 
 
 def _agreement(pronoun: Word, noun: Word) -> tuple[Parse, Parse] | None:
+    """Return the first analyses of a relative pronoun and of a noun that agree; None where none do."""
     case = CASE_OF.get(pronoun.feats.get("Case", ""))
     readings = [p for p in modifiers(pronoun) if p.normal_form == PRONOUN and p.tag.case != "nomn"]
     # The reading in the case of the tree comes first.
@@ -71,6 +72,7 @@ def _pronoun_changes(
     gender: str | None,
     feature: str,
 ) -> Found:
+    """Yield the sentence with a relative pronoun of another number or gender, unless another noun agrees with it."""
     noun = antecedent[1]
     # With another noun as its antecedent, the new form may be right.
     possible = [noun, *_rivals(sentence, pronoun, antecedent[0])]

@@ -30,6 +30,7 @@ def _relative(sentence: Sentence, verb: Word, *relations: str) -> Iterator[Word]
 
 
 def _transitive_verbs(sentence: Sentence) -> Iterator[tuple[Word, Parse]]:
+    """Yield the transitive verbs of a sentence, each with its likeliest analysis."""
     for verb in sentence.words:
         if verb.upos == "VERB":
             parses = verb_parses(verb, "tran", "indc")
@@ -55,6 +56,7 @@ def _lemmas(resources: Resources, name: str, kind: str, pos: str) -> tuple[str, 
 
 
 def _transitive_verb(sentence: Sentence, resources: Resources) -> Found:
+    """Yield the sentence with intransitive verbs of the same aspect in place of one with an object."""
     verbs = _intransitive(_lemmas(resources, "verbs", "intransitive", VERB))
     for verb, parse in _transitive_verbs(sentence):
         if not any(_relative(sentence, verb, "obj")):
@@ -123,6 +125,7 @@ def _swapped(sentence: Sentence, one: Word, two: Word, parses: tuple[Parse, Pars
 
 
 def _subject(sentence: Sentence, resources: Resources) -> Found:
+    """Yield the sentence with inanimate nouns in place of an animate subject."""
     for verb, parse in _transitive_verbs(sentence):
         objects = [word for word in _relative(sentence, verb, "obj") if not has_preposition(sentence, word)]
         for subject in _relative(sentence, verb, "nsubj"):
@@ -161,6 +164,7 @@ def _goes_with(sentence: Sentence, word: Word, noun: Parse) -> bool:
 
 
 def _passive(sentence: Sentence, resources: Resources) -> Found:
+    """Yield the sentence with inanimate nouns in place of the animate agent of a passive."""
     for agent in sentence.words:
         verb = _passive_of(sentence, agent)
         if verb is None or has_preposition(sentence, agent) or not is_bare(sentence, agent):
@@ -187,6 +191,7 @@ def _passive_of(sentence: Sentence, agent: Word) -> Word | None:
 
 
 def _object(sentence: Sentence, resources: Resources) -> Found:
+    """Yield the sentence with inanimate nouns in place of a person of whom it is said what they do or are."""
     naming = read_list("verbs")["naming"]  # which everything can have as an object
     for verb in (
         one for one in sentence.words if not any(parse.normal_form in naming for parse in verb_parses(one))
@@ -209,6 +214,7 @@ def _object(sentence: Sentence, resources: Resources) -> Found:
 
 
 def _indirect_object(sentence: Sentence, resources: Resources) -> Found:
+    """Yield the sentence with inanimate nouns in place of an animate dative."""
     for word in sentence.words:
         verb = sentence.head_of(word)
         # Parsers attach many datives to the object.

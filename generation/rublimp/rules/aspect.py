@@ -63,6 +63,7 @@ def _cued(sentence: Sentence, resources: Resources, kind: Literal["duration", "r
 
 
 def _deontic(sentence: Sentence, resources: Resources) -> Found:
+    """Yield the sentence with a perfective infinitive after a negated word for what is needed or allowed."""
     words = read_list("aspect")["deontic"]
     for particle in (word for word in sentence.words[:-1] if word.form.lower() == NOT):
         cue = sentence.words[particle.id]  # numbers count from 1, so this is the next word

@@ -62,6 +62,7 @@ def _verbs_above(sentence: Sentence, word: Word) -> list[Word]:
 
 
 def _negative_concord(sentence: Sentence, _: Resources) -> Found:
+    """Yield the sentence with the particle of a negated verb moved before each phrase that follows the verb."""
     if not _is_statement(sentence):
         return
     # The particle may be moved only from a verb that a negative pronoun asks to be negated.
@@ -96,6 +97,7 @@ def _moved(sentence: Sentence, particle: Word, target: Word) -> Pair | str:
 
 
 def _to_indefinite(sentence: Sentence, _: Resources) -> Found:
+    """Yield the sentence with indefinite pronouns in place of a negative one beside a negated verb."""
     if not _is_statement(sentence):
         return
     negated = {verb.id for _, verb in _negated_verbs(sentence)}
@@ -113,6 +115,7 @@ def _to_indefinite(sentence: Sentence, _: Resources) -> Found:
 
 
 def _to_negative(sentence: Sentence, _: Resources) -> Found:
+    """Yield the sentence with negative pronouns in place of an indefinite one where no verb is negated."""
     content = read_list("pronouns")
     for word in sentence.words:
         # Some texts have the hyphen at which no line is broken.

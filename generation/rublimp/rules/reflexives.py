@@ -29,6 +29,7 @@ def _verb_after(sentence: Sentence, noun: Word) -> Word | None:
 
 
 def _external_possessor(sentence: Sentence, _: Resources) -> Found:
+    """Yield the sentence with a reflexive pronoun in the place of whoever has something."""
     for preposition in sentence.words[:-1]:
         noun = sentence.words[preposition.id]
         if preposition.form.lower() != "у" or noun.upos not in ("NOUN", "PROPN", "PRON"):

@@ -46,6 +46,7 @@ def _roots(form: str, resources: Resources) -> Iterator[tuple[int, str]]:
 
 
 def _add_suffix(sentence: Sentence, resources: Resources) -> Found:
+    """Yield the sentence with a noun or adjective that has one more suffix after its root."""
     allowed = read_list("affixes")["suffixes"]
     for word in sentence.words:
         form = word.form.lower()
@@ -108,6 +109,7 @@ def _prefixed_twice(resources: Resources, form: str) -> Iterator[tuple[str, str,
 
 
 def _add_prefix(sentence: Sentence, resources: Resources) -> Found:
+    """Yield the sentence with a verb that has one more prefix, before its own or after one of them."""
     for word in sentence.words:
         form = word.form.lower()
         if word.upos not in _VERBS or not _is_verb(form):
@@ -123,6 +125,7 @@ def _add_prefix(sentence: Sentence, resources: Resources) -> Found:
 
 
 def _swap_prefixes(sentence: Sentence, resources: Resources) -> Found:
+    """Yield the sentence with a verb of two prefixes in the other order."""
     for word in sentence.words:
         form = word.form.lower()
         if word.upos not in (*_VERBS, "ADJ") or not _is_verb(form):
