@@ -74,6 +74,6 @@ def _card(name: str, made: Made, outcomes: Sequence[Outcome], how: Mapping[str, 
         **given,
         "files": list(given.get("files", ["*.jsonl"])),
         "columns": _COLUMNS | given.get("columns", {}),
-        "omit": [*given.get("omit", []), "UID"],
+        "omit": [*given.get("omit", []), "UID"],  # which would repeat the paradigm
         "made": {**how, "phenomena": list(phenomena), "inputs": inputs, "versions": versions},
     }

@@ -117,7 +117,14 @@ def pattern(sentence: Sentence) -> str:
             clauses.add(word.id)
         if is_clause or (word.relation in _PARTS and word.head in clauses):
             parts.append(word)
-    return " ".join(_label(sentence, word) for word in sorted(parts, key=lambda word: word.id))
+    labels = []
+    for word in sorted(parts, key=lambda word: word.id):
+        relations = {child.relation for child in sentence.children[word.id]}
+        if word.upos in ("VERB", "AUX"):
+            labels.append("V-TRANS" if "obj" in relations else "V-INTRANS")
+        else:
+            labels.append("PP" if "case" in relations else _PHRASES.get(word.upos, word.upos))
+    return " ".join(labels)
 
 
 def _downwards(sentence: Sentence) -> Iterator[tuple[int, Word]]:
@@ -126,13 +133,6 @@ def _downwards(sentence: Sentence) -> Iterator[tuple[int, Word]]:
     while words:
         yield from ((level, word) for word in words)
         level, words = level + 1, tuple(child for word in words for child in sentence.children[word.id])
-
-
-def _label(sentence: Sentence, word: Word) -> str:
-    relations = {child.relation for child in sentence.children[word.id]}
-    if word.upos in ("VERB", "AUX"):
-        return "V-TRANS" if "obj" in relations else "V-INTRANS"
-    return "PP" if "case" in relations else _PHRASES.get(word.upos, word.upos)
 
 
 def _variety(name: str, number: int, sentences: Sequence[Sentence], frequent: Set[str] | None) -> _Row:

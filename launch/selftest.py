@@ -94,8 +94,7 @@ class SelfTest:
     def train_together(self) -> str:
         """Train one run in several processes, and compare it with that of one process."""
         launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
-        words = [*launcher, str(self.processes), "-m", "ucurve", "train", *self._run("together")]
-        _finish(words)
+        _finish([*launcher, str(self.processes), "-m", "ucurve", "train", *self._run("together")])
         return self._compare("together")
 
     def score(self) -> str:

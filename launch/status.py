@@ -81,7 +81,7 @@ def cell_status(run: Path, steps: int | None = None) -> CellStatus:
         cell=run.name,
         status=status,
         step=int(last["step"]) if last else 0,
-        steps=max(facts.checkpoint_steps, default=steps),
+        steps=max(facts.checkpoint_steps, default=steps),  # the last step has a checkpoint in every schedule
         loss=last.get("loss"),
         tokens_per_second=last.get("tokens_per_second"),
         age=_seconds_since_last_write(run),

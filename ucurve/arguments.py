@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import ChoiceSweep
+from hydra.core.override_parser.types import ChoiceSweep, Override
 from hydra.errors import HydraException
 
 from ucurve.config_files import NO_VALUE, groups, known_keys
@@ -98,25 +98,19 @@ def with_lists(name: str, arguments: Sequence[str]) -> list[str]:
     defaults = known_keys(name)
     found = []
     for argument in arguments:
-        if not _is_override(argument) or not _is_plain_sweep(argument):
+        override = _parsed(argument) if _is_override(argument) else None
+        value = None if override is None else override._value
+        if not isinstance(value, ChoiceSweep) or not value.simple_form:
             found.append(argument)
             continue
-        key, _, value = argument.partition("=")
+        key, _, values = argument.partition("=")
         default = defaults.get(key.lstrip("+"))
         is_text = isinstance(default, str) and default != NO_VALUE and not set("*$") & set(default)
         if key in (*groups(name), *_ONE_OF_A_GRID) or is_text or isinstance(default, int | float):
             grid = command(name, f"-m {argument}")
             raise UserError(f"{argument}: one value is expected; several make a grid: {grid}")
-        found.append(f"{key}=[{value}]")
+        found.append(f"{key}=[{values}]")
     return found
-
-
-def _is_plain_sweep(argument: str) -> bool:
-    try:
-        value = OverridesParser.create().parse_override(argument)._value
-    except (HydraException, ValueError, RecursionError):
-        return False
-    return isinstance(value, ChoiceSweep) and value.simple_form
 
 
 def with_implied_choices(name: str, arguments: Sequence[str]) -> list[str]:
@@ -153,18 +147,18 @@ def quoted_where_needed(argument: str) -> str:
             f"the argument {shorten(repr(argument))} has more than {_DEEPEST} brackets in one another"
         )
     key, equals, value = argument.partition("=")
-    if not equals or argument.startswith("-") or _is_readable(argument):
+    if not equals or argument.startswith("-") or _parsed(argument) is not None:
         return argument
     unfolded = f"{key}={' '.join(value.splitlines())}"
-    if value.startswith(("[", "{")) and _is_readable(unfolded):  # a list that was written on several lines
+    # A list may be written on several lines.
+    if value.startswith(("[", "{")) and _parsed(unfolded) is not None:
         return unfolded
-    if (
-        "=" in value and "{" not in value and _is_readable(f"{key}={value.replace('=', '_')}")
-    ):  # -rate=wsd in names
+    # Names of runs hold such values, as -rate=wsd.
+    if "=" in value and "{" not in value and _parsed(f"{key}={value.replace('=', '_')}") is not None:
         return f"{key}={re.sub('[^][,]*=[^][,]*', lambda name: _quoted(name[0]), value)}"
     quoted = f"{key}={_quoted(value)}"
     is_text = not set(value) & BRACKETS or _NO_TEXT.match(value) is None
-    return quoted if is_text and _is_readable(quoted) else argument
+    return quoted if is_text and _parsed(quoted) is not None else argument
 
 
 def _quoted(value: str) -> str:
@@ -172,12 +166,12 @@ def _quoted(value: str) -> str:
     return f"'{escaped}'"
 
 
-def _is_readable(argument: str) -> bool:
+def _parsed(argument: str) -> Override | None:
+    """Return an override as Hydra's grammar reads it; None for one that it cannot read."""
     try:
-        OverridesParser.create().parse_override(argument)
+        return OverridesParser.create().parse_override(argument)
     except (HydraException, ValueError, RecursionError):  # an integer of thousands of digits, as many brackets
-        return False
-    return True
+        return None
 
 
 def shorten(text: str) -> str:

@@ -167,15 +167,22 @@ def run(name: str) -> None:
 
         sys.stdout.write(command_help(name, [one for one in sys.argv[1:] if one not in _HELP]))
         return
-    codes: list[int] = []
+    codes, kept = list[int](), COMMANDS[name].kept
 
     def attempt(work: Callable[[], None]) -> None:
-        codes.append(_exit_code(work, COMMANDS[name].kept))
+        """Do some work; an error that has a message is printed as that message, and its exit code noted."""
+        try:
+            work()
+            sys.stdout.flush()
+        except Exception as error:
+            if _came_of_ctrl_c(error):
+                raise KeyboardInterrupt from error
+            codes.append(_answer(error, kept))
 
     try:
         attempt(lambda: _start(name, attempt))
     except KeyboardInterrupt:
-        codes.append(_report(f"interrupted: {COMMANDS[name].kept}", INTERRUPTED))
+        codes.append(_report(f"interrupted: {kept}", INTERRUPTED))
     if any(codes):
         sys.exit(max(codes))
 
@@ -222,18 +229,6 @@ def _call(task: str, given: object) -> None:
     if hasattr(main, function):  # ``python -m`` has loaded the command's module, and nothing shall load it again
         sys.modules.setdefault(module, main)
     getattr(importlib.import_module(module), function)(given)
-
-
-def _exit_code(work: Callable[[], None], kept: str) -> int:
-    """Do some work and return its exit code; an error that has a message is printed as that message."""
-    try:
-        work()
-        sys.stdout.flush()
-    except Exception as error:
-        if _came_of_ctrl_c(error):
-            raise KeyboardInterrupt from error
-        return _answer(error, kept)
-    return 0
 
 
 def _came_of_ctrl_c(error: BaseException | None) -> bool:

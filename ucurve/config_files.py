@@ -2,6 +2,7 @@
 
 import functools
 import re
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -58,23 +59,18 @@ def with_bases(file: str) -> list[str]:
 
 def completed(file: str, given: Mapping[str, object]) -> dict[str, object]:
     """Return given values, and for all other keys those of a file below ``conf/``, but for those that must be given."""
-    values: dict[str, object] = {}
-    for one in reversed(with_bases(file)):
-        values |= load(one)
-    return _merged(
-        {key: value for key, value in values.items() if key not in _NO_KEYS and value != NO_VALUE}, given
-    )
+    values = ChainMap(*map(load, with_bases(file)))
+    usual = {key: value for key, value in values.items() if key not in _NO_KEYS and value != NO_VALUE}
+    return merged(usual, given)
 
 
-def _merged(values: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
+def merged(values: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
     """Put given values in the place of others, in mappings key by key."""
-    merged = dict(values)
+    both = dict(values)
     for key, value in given.items():
         before = values.get(key)
-        merged[key] = (
-            _merged(before, value) if isinstance(before, Mapping) and isinstance(value, Mapping) else value
-        )
-    return merged
+        both[key] = merged(before, value) if isinstance(before, Mapping) and isinstance(value, Mapping) else value
+    return both
 
 
 @functools.cache

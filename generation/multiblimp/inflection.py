@@ -231,21 +231,16 @@ def _fault(relation: Relation, feature: str, old: frozenset[str], found: _Found,
         return HAS_OLD_VALUE
     subject = relation.subject
     others = lexicon.values(WORDS[subject.upos], subject.form.lower(), feature, subject_context(subject))
-    if (others is not None and found.value in others) or (
-        feature == "Number" and _is_indeclinable(subject, lexicon)
-    ):
+    entries = lexicon.by_lemma.get((WORDS[subject.upos], subject.lemma.lower()), ())
+    cases = frozenset().union(*(entry.features.get("Case", frozenset()) for entry in entries))
+    alone = {subject.lemma.lower()} == {subject.form.lower(), *(entry.form for entry in entries)}
+    # A noun of a language with cases that is known in one form alone, though it is a plural or oblique one.
+    indeclinable = alone and cases and (subject.feats.get("Number") != "Sing" or not cases <= _CITED)
+    if (others is not None and found.value in others) or (feature == "Number" and indeclinable):
         return AMBIGUOUS_SUBJECT
     if _can_be_addressed(relation, feature, found.value, lexicon):
         return ADDRESS
     return ELISION if _changes_elision(relation, found.form, lexicon) else None
-
-
-def _is_indeclinable(subject: Word, lexicon: Lexicon) -> bool:
-    """Tell whether a noun of a language with cases is known in one form alone, though it is a plural or oblique one."""
-    entries = lexicon.by_lemma.get((WORDS[subject.upos], subject.lemma.lower()), ())
-    cases = frozenset().union(*(entry.features.get("Case", frozenset()) for entry in entries))
-    alone = {subject.lemma.lower()} == {subject.form.lower(), *(entry.form for entry in entries)}
-    return alone and bool(cases) and (subject.feats.get("Number") != "Sing" or not cases <= _CITED)
 
 
 def _can_be_addressed(relation: Relation, feature: str, value: str, lexicon: Lexicon) -> bool:

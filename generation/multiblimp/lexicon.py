@@ -12,6 +12,7 @@ from itertools import permutations
 from pathlib import Path
 
 from ucurve.errors import UserError, unknown_name
+from ucurve.gather import gather
 from ucurve.generation.multiblimp.features import (
     WORDS,
     Entry,
@@ -50,11 +51,8 @@ class Lexicon:
         self.annotated = {  # what the treebanks say of each part of speech
             (entry.part, name) for entry in entries if entry.source == "treebank" for name in entry.annotated
         }
-        self.by_form: dict[tuple[str, str], list[Entry]] = defaultdict(list)
-        self.by_lemma: dict[tuple[str, str], list[Entry]] = defaultdict(list)
-        for entry in entries:
-            self.by_form[entry.part, entry.form].append(entry)
-            self.by_lemma[entry.part, entry.lemma].append(entry)
+        self.by_form = gather(((entry.part, entry.form), entry) for entry in entries)
+        self.by_lemma = gather(((entry.part, entry.lemma), entry) for entry in entries)
 
     def values(self, part: str, form: str, feature: str, context: Features) -> frozenset[str] | None:
         """Return the values that a form may have; None where some entry leaves the feature open, or there is no entry.

@@ -67,6 +67,7 @@ def make(settings: Settings, seed: int) -> Made:
         name: [
             one
             for one in relations
+            # What may be one thing or several is of the same person in either case.
             if (name == "Person" or not one.counted)
             # The finite verb has the features that the language asks for, or says nothing of them.
             and (one.kind != "SV" or has_features(one.target, language.verb.get(name, {})))
@@ -220,13 +221,11 @@ BALANCED = ("subject", "verb", "distance", "all_congruent", "all_incongruent")
 
 def inverse_probabilities(candidates: Sequence[Pair]) -> list[float]:
     """Return P(x)^-1 over the sum of all P^-1, P(x) the product of the frequencies of the ``BALANCED`` values of x."""
-    rows = [[_value(candidate, name) for name in BALANCED] for candidate in candidates]
+    rows = []
+    for candidate in candidates:
+        values = [candidate.columns[name] for name in BALANCED]
+        rows.append([value.lower() if isinstance(value, str) else value for value in values])
     counts = [Counter(column) for column in zip(*rows, strict=True)]
     inverse = [prod(len(rows) / count[value] for count, value in zip(counts, row, strict=True)) for row in rows]
     total = sum(inverse)
     return [weight / total for weight in inverse]
-
-
-def _value(candidate: Pair, name: str) -> object:
-    value = candidate.columns[name]
-    return value.lower() if isinstance(value, str) else value

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from ucurve.errors import UserError
+from ucurve.gather import gather
 from ucurve.storage.files import decode_utf8
 
 ASPECT_PAIRS, FREQUENCIES = "aspect_pair_zal.csv.gz", "freqrnc2011.csv.gz"
@@ -48,10 +49,7 @@ class Resources:
     @cached_property
     def common(self) -> Mapping[str, tuple[str, ...]]:
         """The lemmas of each part of speech that occur at least ``MINIMUM_IPM`` times in a million words."""
-        found: dict[str, list[str]] = {}
-        for (lemma, pos), ipm in self.frequencies.items():
-            if ipm >= MINIMUM_IPM:
-                found.setdefault(pos, []).append(lemma)
+        found = gather((pos, lemma) for (lemma, pos), ipm in self.frequencies.items() if ipm >= MINIMUM_IPM)
         return {pos: tuple(lemmas) for pos, lemmas in found.items()}
 
 

@@ -119,6 +119,7 @@ class Corpus:
             for part in self.parts:
                 yield from part.documents()
             return
+        # Text that is set apart is never trained on, also where nobody asks for it.
         if held_out is None and self.share:
             held_out = SetApart(self.share)
         if interventions is None and settings.interventions:

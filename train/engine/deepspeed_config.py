@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from ucurve.config_files import merged
 from ucurve.errors import UserError, unknown_name
 from ucurve.training.config import EngineSettings
 from ucurve.yaml_files import read_yaml
@@ -81,12 +82,4 @@ def build_config(settings: EngineSettings, clip: float) -> Config:
     }
     if settings.reduction == "bfloat16":
         base["communication_data_type"] = "bf16"
-    return _merged(base, read_override(settings.config))
-
-
-def _merged(base: Config, over: Config) -> Config:
-    both: Config = {}
-    for key, value in over.items():
-        below = base.get(key)
-        both[key] = _merged(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
-    return base | both
+    return merged(base, read_override(settings.config))

@@ -61,7 +61,7 @@ def grid_cells(composed: Sequence[Composed]) -> list[Cell]:
     # Two blocks may have the same cell, which is then one run.
     twins = {cell.name: cell for cell in found if kept.setdefault(cell.name, cell).settings != cell.settings}
     if twins:
-        raise _twins_error([(kept[name], twins[name]) for name in sorted(twins)], _replaced_axes(composed))
+        raise _twins_error([(kept[name], twins[name]) for name in sorted(twins)], composed)
     return list(kept.values())
 
 
@@ -80,10 +80,11 @@ def longest_first(cells: Sequence[Cell]) -> list[Cell]:
 
 def axis_cells(blocks: Sequence[Mapping[str, object]], overrides: Sequence[str]) -> list[list[str]]:
     """Return the overrides of every cell of an experiment's ``grid``, in order and without repeats."""
-    found: dict[tuple[str, ...], None] = {}
-    for axes in block_axes(blocks, overrides):
-        for chosen in itertools.product(*axes.values()):
-            found[tuple(f"{key}={format_value(value)}" for key, value in zip(axes, chosen, strict=True))] = None
+    found = dict.fromkeys(
+        tuple(f"{key}={format_value(value)}" for key, value in zip(axes, chosen, strict=True))
+        for axes in block_axes(blocks, overrides)
+        for chosen in itertools.product(*axes.values())
+    )
     return [list(cell) for cell in found]
 
 
@@ -120,18 +121,6 @@ def _is_given(key: str, fixed: set[str]) -> bool:
     return key in fixed or key.partition(".")[0] in fixed
 
 
-def _replaced_axes(composed: Sequence[Composed]) -> list[str]:
-    """Return the axes of experiments for which the user has given one value instead."""
-    keys = {
-        key: None
-        for one in composed
-        for block in own_grid(one.values)
-        for key in block
-        if _is_given(key, _given(one.overrides))
-    }
-    return list(keys)
-
-
 def own_grid(values: Mapping[str, object]) -> list[dict[str, object]]:
     """Return the blocks of axes that a composed configuration has under ``grid``."""
     blocks = values.get("grid") or []
@@ -148,12 +137,20 @@ def combine_problems(problems: dict[str, list[str]], cells: int) -> UserError:
     return UserError("\n  ".join(["some cells of the grid are not well formed; nothing was started:", *lines]))
 
 
-def _twins_error(twins: Sequence[tuple[Cell, Cell]], replaced: Sequence[str]) -> UserError:
+def _twins_error(twins: Sequence[tuple[Cell, Cell]], composed: Sequence[Composed]) -> UserError:
     """Say which cells have one name, what tells them apart, and what the user's own values did to an experiment."""
     first, second = (set(cell.overrides) for cell in twins[0])
     apart = [", ".join(sorted(one - other)) for one, other in ((first, second), (second, first))]
     text = f"two cells of the grid have one name: {', '.join(one.name for one, _ in twins)}"
     text += f"; the first two differ in {' against '.join(filter(None, apart))}"
+    # The axes of an experiment for which the user has given one value instead.
+    replaced = dict.fromkeys(
+        key
+        for one in composed
+        for block in own_grid(one.values)
+        for key in block
+        if _is_given(key, _given(one.overrides))
+    )
     if replaced:
         return UserError(
             f"{text}. {', '.join(f'{key}=' for key in replaced)} on the command line replaces the experiment's own "

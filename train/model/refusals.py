@@ -104,6 +104,7 @@ def refuse_behaviour(model: "PreTrainedModel", architecture: str) -> None:
 
     length = min(_POSITIONS, getattr(model.config, "max_position_embeddings", _POSITIONS))
     ids = torch.arange(length, device=model.device)[None] % model.config.vocab_size
+    # The same with another last token, which no state before it may show.
     other = ids.clone()
     other[:, -1] = (other[:, -1] + 1) % model.config.vocab_size
     output = model.get_output_embeddings()

@@ -19,6 +19,7 @@ WEIGHT_FILES: dict[Weights, str] = {"safetensors": "*.safetensors", "bin": "pyto
 _WHOLE: dict[Weights, str] = {"safetensors": "model.safetensors", "bin": "pytorch_model.bin"}
 _NEVER = "such code is never run here"
 _KERNELS = re.compile(r".*(attn|experts)_implementation(_internal)?")
+# A name with a separator would lead out of the folder.
 _WEIGHTS: dict[Weights, re.Pattern[str]] = {
     "safetensors": re.compile(r"[^/\\]+\.safetensors"),
     "bin": re.compile(r"pytorch_model[^/\\]*\.bin"),
@@ -43,6 +44,7 @@ def check_tokenizer(folder: Path) -> None:
             raise UserError(
                 f"{folder / file}: tokenizer_class is {name!r}, which is not a tokenizer of transformers"
             )
+    # Files of older versions have the names themselves there, and no mapping to them.
     auto_map = settings.get("auto_map")
     own = auto_map.get("AutoTokenizer") if isinstance(auto_map, dict) else auto_map
     asked = settings.get("tokenizer_class") or of_model.get("tokenizer_class")
@@ -99,6 +101,7 @@ def _lacking(config: Mapping[str, object], auto_class: str) -> str | None:
         return f"{kind} model of model_type {model_type!r}"
     architectures = config.get("architectures")
     named = architectures if isinstance(architectures, list) else []
+    # Asked for by name alone, because getting a class would import its module.
     unknown = [name for name in named if name not in dir(transformers)]
     return f"architecture {_names(unknown)}" if unknown else None
 

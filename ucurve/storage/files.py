@@ -67,6 +67,7 @@ def new_file(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = beside(path)
     try:
+        # A file is made to see which mode the umask gives; reading the umask would set it for all threads.
         temporary.touch(exist_ok=False)
         mode = temporary.stat().st_mode
         temporary.unlink()

@@ -284,7 +284,13 @@ def build_once(folder: Path, is_complete: Callable[[Path], bool], build: Callabl
         with _parents(folder), _waiting_lock(folder):
             if not is_complete(folder):
                 remove_leftovers(folder.parent, folder.name)
-                _build(folder, build)
+                try:
+                    with new_folder(folder) as temporary, disk_faults():
+                        build(temporary)
+                except UserError:
+                    # While it is held: who waits for it sees that and makes another.
+                    _build_lock(folder).unlink(missing_ok=True)
+                    raise
     except OSError as error:
         raise RunError(f"{folder} cannot be built: {error}") from error
     return folder
@@ -301,18 +307,6 @@ def _parents(folder: Path) -> Iterator[None]:
         with contextlib.suppress(OSError):
             for place in made:
                 place.rmdir()
-        raise
-
-
-def _build(folder: Path, build: Callable[[Path], None]) -> None:
-    """Fill a folder, and after a mistake of the user remove its lock too."""
-    try:
-        with new_folder(folder) as temporary, disk_faults():
-            build(temporary)
-    except UserError:
-        _build_lock(folder).unlink(
-            missing_ok=True
-        )  # while it is held: who waits for it sees that and makes another
         raise
 
 

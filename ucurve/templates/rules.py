@@ -119,8 +119,7 @@ def _parse_alternative(text: str, where: str) -> Rule:
 
 
 def _filters(text: str, where: str) -> Filters:
-    pairs = [_pair(token, where) for token in text.split()]
-    rule = word_rule(pairs, where)
+    rule = word_rule([_pair(token, where) for token in text.split()], where)
     if not rule.filters or rule != Word(rule.filters):
         raise UserError(f"{where}: an override holds conditions property:value, not {text!r}")
     return rule.filters

@@ -96,7 +96,7 @@ def parse_phrases(record: object, source: str) -> dict[str, tuple[Expansion, ...
     """Read phrases from their JSON value; ``source`` is for messages."""
     if not isinstance(record, dict):
         raise UserError(f"{source}: phrases are a JSON object from name to a list of expansions")
-    phrases = {}
+    phrases: dict[str, tuple[Expansion, ...]] = {}
     for name, value in record.items():
         if not isinstance(value, list) or not value or not all(isinstance(elements, list) for elements in value):
             raise UserError(f"{source}: phrase {name!r} must be a list of expansions, each a list of elements")

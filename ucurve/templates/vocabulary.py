@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from ucurve.errors import UserError, did_you_mean, unknown_name
+from ucurve.gather import gather
 from ucurve.storage.files import LINE_END, read_utf8
 
 SURFACE = "expression"  # the column that holds the word itself
@@ -30,10 +31,7 @@ class WordSet:
     def by(self, name: str) -> Mapping[str, "WordSet"]:
         """Return the rows that have each value of a property; a row with several values is in several parts."""
         if name not in self._parts:
-            parts: dict[str, list[int]] = {}
-            for row in self.rows:
-                for value in self.vocabulary.values(row, name):
-                    parts.setdefault(value, []).append(row)
+            parts = gather((value, row) for row in self.rows for value in self.vocabulary.values(row, name))
             self._parts[name] = {value: self.vocabulary.words(rows) for value, rows in parts.items()}
         return self._parts[name]
 
@@ -92,6 +90,7 @@ class Vocabulary:
 
     def words(self, rows: Iterable[int]) -> WordSet:
         """Return the set of the given rows, always the same object for the same rows."""
+        # What is found out about a set is kept in it, and by its identity.
         key = tuple(sorted(rows))
         if key not in self._sets:
             self._sets[key] = WordSet(self, key)

@@ -62,7 +62,10 @@ class DataOrder(Order):
 
     def _permute(self, places: NDArray[np.uint64], epoch: int) -> NDArray[np.uint64]:
         """Map places to sequences one to one: a Feistel network on the smallest even-bit domain, walked into range."""
-        keys = self._keys(epoch)
+        # Eight bytes for each round, by the data, the seed, the length and the epoch alone.
+        name = f"ucurve data order|{self.data_sha256}|{self.seed}|{self.length}|{epoch}"
+        digest = hashlib.blake2b(name.encode(), digest_size=8 * _ROUNDS).digest()
+        keys = [np.uint64(key) for key in np.frombuffer(digest, dtype="<u8")]
         # The domain has at most four times as many numbers as there are sequences, so few steps lead into range.
         half = max(1, (max(self.sequences - 1, 1).bit_length() + 1) // 2)
         values = _feistel(places, keys, half)
@@ -72,11 +75,6 @@ class DataOrder(Order):
             values[outside] = _feistel(values[outside], keys, half)
             outside = values >= self.sequences
         return values
-
-    def _keys(self, epoch: int) -> list[np.uint64]:
-        name = f"ucurve data order|{self.data_sha256}|{self.seed}|{self.length}|{epoch}"
-        digest = hashlib.blake2b(name.encode(), digest_size=8 * _ROUNDS).digest()
-        return [np.uint64(key) for key in np.frombuffer(digest, dtype="<u8")]
 
 
 @dataclass(frozen=True)

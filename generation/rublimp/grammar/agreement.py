@@ -77,10 +77,8 @@ def modifiers(word: Word) -> list[Parse]:
 
 def pairs(noun: Word, modifier: Word) -> Iterator[tuple[Parse, Parse]]:
     """Yield the analyses of a noun and of its modifier that agree."""
-    for one in heads(noun):
-        for two in modifiers(modifier):
-            if match(reading(one), reading(two)):
-                yield one, two
+    both = ((one, two) for one in heads(noun) for two in modifiers(modifier))
+    return ((one, two) for one, two in both if match(reading(one), reading(two)))
 
 
 def agrees_somehow(noun: str, modifier: str) -> bool:

@@ -56,11 +56,9 @@ def _agreement(pronoun: Word, noun: Word) -> tuple[Parse, Parse] | None:
     case = CASE_OF.get(pronoun.feats.get("Case", ""))
     readings = [p for p in modifiers(pronoun) if p.normal_form == PRONOUN and p.tag.case != "nomn"]
     # The reading in the case of the tree comes first.
-    for parse in sorted(readings, key=lambda parse: parse.tag.case != case):
-        for head in heads(noun):
-            if same_number_and_gender(head, parse):
-                return parse, head
-    return None
+    readings.sort(key=lambda parse: parse.tag.case != case)
+    both = ((parse, head) for parse in readings for head in heads(noun))
+    return next(((parse, head) for parse, head in both if same_number_and_gender(head, parse)), None)
 
 
 def _pronoun_changes(

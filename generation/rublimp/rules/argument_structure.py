@@ -24,9 +24,8 @@ RECIPROCAL: Final = "друг"  # in "each other", whose second part is no argum
 
 
 def _relative(sentence: Sentence, verb: Word, *relations: str) -> Iterator[Word]:
-    for child in sentence.children[verb.id]:
-        if child.deprel in relations or child.relation in relations:
-            yield child
+    children = sentence.children[verb.id]
+    return (child for child in children if child.deprel in relations or child.relation in relations)
 
 
 def _transitive_verbs(sentence: Sentence) -> Iterator[tuple[Word, Parse]]:

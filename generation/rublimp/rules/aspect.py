@@ -1,6 +1,7 @@
 """A perfective verb where only an imperfective one can stand (paradigms 40 to 42)."""
 
 from functools import partial
+from itertools import pairwise
 from typing import Final, Literal
 
 from ucurve.generation.rublimp.grammar.lists import read_list
@@ -65,8 +66,7 @@ def _cued(sentence: Sentence, resources: Resources, kind: Literal["duration", "r
 def _deontic(sentence: Sentence, resources: Resources) -> Found:
     """Yield the sentence with a perfective infinitive after a negated word for what is needed or allowed."""
     words = read_list("aspect")["deontic"]
-    for particle in (word for word in sentence.words[:-1] if word.form.lower() == NOT):
-        cue = sentence.words[particle.id]  # numbers count from 1, so this is the next word
+    for cue in (word for particle, word in pairwise(sentence.words) if particle.form.lower() == NOT):
         readings = [parse.tag for parse in analyses(cue.form) if parse.normal_form in words]
         # Only impersonal uses count: a predicative, or a verb in the third person or the neuter.
         is_deontic = any(

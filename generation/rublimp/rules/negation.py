@@ -1,6 +1,7 @@
 """Negative concord: the particle ne moved, negative and indefinite pronouns exchanged (paradigms 32 to 34)."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from ucurve.generation.rublimp.grammar.lists import read_list
@@ -39,8 +40,7 @@ def _negative(word: Word) -> bool:
 
 def _negated_verbs(sentence: Sentence) -> Iterator[tuple[Word, Word]]:
     """Yield each particle that stands before a verb, with the verb."""
-    for particle in sentence.words[:-1]:
-        verb = sentence.words[particle.id]
+    for particle, verb in pairwise(sentence.words):
         if particle.form.lower() == NOT and verb.upos in VERBS:
             yield particle, verb
 

@@ -1,5 +1,6 @@
 """A reflexive pronoun as external possessor: u nego byli to u sebya byli (paradigm 31)."""
 
+from itertools import pairwise
 from typing import Final
 
 from ucurve.generation.rublimp.grammar.agreement import is_bare
@@ -30,8 +31,7 @@ def _verb_after(sentence: Sentence, noun: Word) -> Word | None:
 
 def _external_possessor(sentence: Sentence, _: Resources) -> Found:
     """Yield the sentence with a reflexive pronoun in the place of whoever has something."""
-    for preposition in sentence.words[:-1]:
-        noun = sentence.words[preposition.id]
+    for preposition, noun in pairwise(sentence.words):
         if preposition.form.lower() != "у" or noun.upos not in ("NOUN", "PROPN", "PRON"):
             continue
         verb = _verb_after(sentence, noun)

@@ -52,12 +52,13 @@ def _add_suffix(sentence: Sentence, resources: Resources) -> Found:
         form = word.form.lower()
         if word.upos not in ("NOUN", "ADJ") or not is_known(form):
             continue
-        made: dict[str, None] = {}  # two segmentations may give one form
-        for end, root in _roots(form, resources):
-            for suffix in resources.suffixes[root]:
-                if suffix in allowed and not form[end:].startswith(suffix):
-                    made[form[:end] + suffix + form[end:]] = None
-        for found in made:
+        made = (
+            form[:end] + suffix + form[end:]
+            for end, root in _roots(form, resources)
+            for suffix in resources.suffixes[root]
+            if suffix in allowed and not form[end:].startswith(suffix)
+        )
+        for found in dict.fromkeys(made):  # two segmentations may give one form
             yield _formed(sentence, word, found, "add_new_suffix")
 
 
