@@ -59,9 +59,8 @@ class Made:
     """What a maker gives."""
 
     paradigms: Sequence[Drawn | Listed]  # in the order in which they are made and reported
-    card: Mapping[
-        str, object
-    ]  # keys of the benchmark's card, such as language and license; name and files are added
+    # Keys of the benchmark's card, such as language and license; name and files are added.
+    card: Mapping[str, object]
     inputs: Sequence[Path] = ()  # the files that were read; the card names them with their hashes
     libraries: Sequence[str] = ()  # whose versions the card gives
     lemmas: Lemmas | None = None  # of the words, where the source knows them
@@ -70,9 +69,8 @@ class Made:
         ""  # the column with the word that pairs change, of which it is told where one is most of a paradigm
     )
     default_pairs: int | None = None  # of a paradigm, where the user does not say; None for all
-    tables: Mapping[str, Sequence[Mapping[str, Value]]] = field(
-        default_factory=dict
-    )  # of stages, by the file's name
+    # The tables of stages, by the file's name.
+    tables: Mapping[str, Sequence[Mapping[str, Value]]] = field(default_factory=dict)
     notes: Sequence[str] = ()  # what the user should know of the whole
 
 

@@ -119,9 +119,8 @@ def _last_metrics(run: Path) -> dict[str, float]:
     except OSError:
         return {}
     for line in reversed(lines):
-        values = parse_metrics(
-            line
-        )  # None for a line of which the beginning was not read, or the end not written
+        # None for a line of which the beginning was not read, or the end not written.
+        values = parse_metrics(line)
         if values is not None and "step" in values:
             return values
     return {}

@@ -623,9 +623,8 @@ def _complete(values: Configuration) -> Configuration:
         if kind == "auto" and isinstance(model, dict):
             kind = model.get("objective", "causal")
         objective = given | {"kind": kind}
-        for file in choices(
-            "objective"
-        ):  # keys that this objective does not read have the values of those that do
+        # Keys that this objective does not read have the values of those that do.
+        for file in choices("objective"):
             objective = completed(file, objective)
         added["objective"] = objective
     return values | added

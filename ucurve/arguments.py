@@ -16,9 +16,8 @@ from ucurve.fields import format_count
 from ucurve.invocation import command
 
 SEARCHPATH = "hydra.searchpath="
-_NO_TEXT = re.compile(
-    r"\s*([\[{]|\w+\()|.*\$\{", re.DOTALL
-)  # how lists, mappings and sweeps begin; an interpolation
+# So lists, mappings and sweeps begin; an interpolation may stand anywhere.
+_NO_TEXT = re.compile(r"\s*([\[{]|\w+\()|.*\$\{", re.DOTALL)
 BRACKETS = set("[]{}")
 _DEEPEST = 50  # brackets in one another
 _LONGEST_VALUE = 500  # characters of a value in a message
@@ -30,6 +29,7 @@ IMPLIED = {  # by a key that is given, or a key with its value
     "data=demo": ("tokenizer", "char"),
 }
 MULTIRUN = ("-m", "--multirun")
+# Options are these, and Hydra's with a value:
 _OPTIONS = {
     *MULTIRUN,
     "-h",
@@ -38,17 +38,18 @@ _OPTIONS = {
     "-r",
     "--run",
     "--resolve",
-}  # these, and Hydra's with a value:
+}
 _WITH_A_VALUE = {
     *("-c", "--cfg", "-p", "--package", "-i", "--info", "-cn", "--config-name", "-cp", "--config-path"),
     *("--hydra-help", "-sc", "--shell-completion", "--experimental-rerun"),
 }
 _SCORING = "eval."  # before the keys of scoring, where a command has others too
+# Alone they may be meant for training, which has its own keys for them.
 _NOT_OF_SCORING = (
     "device",
     "dtype",
     "words",
-)  # alone they may be meant for training, which has its own keys for them
+)
 _THOUSANDS = re.compile(r"tokens=(\d{1,3}(,\d{3})+)")  # as people write a number, and not several numbers
 _ONE_OF_A_GRID = ("tokens",)  # has no default that shows that it is one number
 

@@ -10,9 +10,8 @@ from typing import Any, cast
 from omegaconf import OmegaConf
 
 _HERE = Path(__file__).resolve().parent
-CONFIGURATION = next(
-    folder for folder in (_HERE / "conf", _HERE.parent / "conf") if folder.is_dir()
-)  # wheel, checkout
+# The first is that of a wheel, the second that of a checkout.
+CONFIGURATION = next(folder for folder in (_HERE / "conf", _HERE.parent / "conf") if folder.is_dir())
 AT_THE_TOP = "_global_"  # the package of a file whose keys have no group before them
 NO_VALUE = "???"  # OmegaConf's mark for a key that must be given
 _IN_PLACE = "_here_"  # the package of a file whose keys stand among those of the file that names it

@@ -15,12 +15,13 @@ _INSTALL = "pip install --constraint constraints.txt --editable ."
 _MODULE = "-m"  # what ``python -m`` is called while it imports the packages above a module
 _SCRIPTS = ("ucurve", "ucurve.exe", "train.py", "score.py", "analyze.py", "verify.py", "generate.py", "build.py")
 PROGRAMS = (_MODULE, *_SCRIPTS)
+# Libraries with names that a user may choose too.
 _NAMED_LIKE_DATA = (
     "datasets",
     "tokenizers",
     "transformers",
     "torch",
-)  # libraries with names that a user may choose too
+)
 
 
 def check_interpreter() -> None:

@@ -37,9 +37,8 @@ class Collocation:
     condition: Condition
     same: int  # subjects with the value whose verb has it too
     total: int  # all subjects with the value
-    p_greater: (
-        float | None
-    )  # of the binomial test that the probability is above ``BASELINE``; None without counts
+    # By the binomial test that the probability is above ``BASELINE``; None without counts.
+    p_greater: float | None
     p_less: float | None  # the same for below
     mark: Mark
 

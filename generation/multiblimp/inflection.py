@@ -86,9 +86,8 @@ def _of_treebanks(relation: Relation, name: str, old: frozenset[str], lexicon: L
     word, part = relation.target, WORDS[relation.target.upos]
     form, features, lemma = word.form.lower(), annotated(word), word.lemma.lower()
     rows = [row for row in lexicon.by_lemma.get((part, lemma), ()) if row.source == "treebank"]
-    same = [
-        row.form for row in rows if row.annotated == features
-    ]  # several where the features leave something out
+    # Several where the features leave something out.
+    same = [row.form for row in rows if row.annotated == features]
     if name not in features or form not in same:
         return []
     # What may stand apart from a verb: voor of voor_komen, vor of vorkommen where kommen is known.

@@ -42,9 +42,8 @@ class Lexicon:
         cells: "Cells | None" = None,
     ) -> None:
         entries = tuple(entries)
-        self.elided = frozenset(
-            elided
-        )  # what is left of words before a vowel, without the apostrophe: l of l'eau
+        # What is left of words before a vowel, without the apostrophe: l of l'eau.
+        self.elided = frozenset(elided)
         self.addressed = frozenset(addressed)  # lemmas of nouns that can be read as an address
         self.neutralization = Neutralization(entries)
         self.unannotated = Unannotated(cells or {})
@@ -215,9 +214,8 @@ class Unannotated:
 
 def _changes(cells: Cells, feature: str) -> Collection[tuple[str, str]]:
     """Return the endings that take each other's place in forms of the same annotation that has the feature."""
-    seen: dict[tuple[str, str], set[tuple[str, frozenset[str]]]] = defaultdict(
-        set
-    )  # with which lemmas and values
+    # With which lemmas and values each change was seen.
+    seen: dict[tuple[str, str], set[tuple[str, frozenset[str]]]] = defaultdict(set)
     having = {cell: forms for cell, forms in cells.items() if feature in dict(cell[1])}
     for (lemma, features), forms in having.items():
         for one, other in permutations(forms, 2):
@@ -261,12 +259,13 @@ def _ending(form: str, change: tuple[str, str]) -> str | None:
 _ALTERNATIVE = r"[^,/+\s]+"
 _ARGUMENT = re.compile(r"(NOM|ABS|ERG|DAT|ACC)\((.+)\)|ARG(NO|ABS|ERG|IO|AC)(.+)")  # of UniMorph 4.0, and before
 _LAYERS = {"NOM": "", "NO": "", "IO": "[dat]", "AC": "[acc]"}  # others have their own names
+# They make a verb finite that is not marked as another form.
 _OF_FINITE_VERBS = (
     "Mood",
     "Tense",
     "Person",
     "Number",
-)  # they make a verb finite that is not marked as another form
+)
 
 
 def unimorph_entries(path: Path, language: LanguageSettings) -> list[Entry]:

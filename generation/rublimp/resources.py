@@ -32,13 +32,11 @@ MINIMUM_IPM: Final = 1.0
 class Resources:
     """What rules may use beside the lists that ship with the project; what is not given is empty."""
 
-    aspect_pairs: Mapping[str, str] = field(
-        default_factory=dict
-    )  # the most frequent perfective partner of each verb
+    # The most frequent perfective partner of each verb.
+    aspect_pairs: Mapping[str, str] = field(default_factory=dict)
     frequencies: Mapping[Key, float] = field(default_factory=dict)  # occurrences in a million words
-    past_markers: Mapping[str, Sequence[str]] = field(
-        default_factory=dict
-    )  # adjectives of past time by their noun
+    # Adjectives of past time by their noun.
+    past_markers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     future_markers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     words_per_place: int | None = (
         None  # how many words are tried where many fit, drawn by the sentence; None for all

@@ -186,9 +186,8 @@ class Corpus:
             names = relative_names(self.files)
             return [[names[file], _sha256(file)] for file in self.files]
         if settings.kind == "hub":
-            commit = (
-                [] if settings.commit is None else [settings.commit]
-            )  # of a local folder only the path is hashed
+            # Of a local folder only the path is hashed.
+            commit = [] if settings.commit is None else [settings.commit]
             return [settings.dataset, settings.subset, settings.split, settings.max_documents, *commit]
         from ucurve.templates import demo
 

@@ -125,9 +125,8 @@ class _Sample:
         ]
 
     def go_on(self, state: Sequence[tuple[int, str]]) -> None:
-        self._highest_first = [
-            (-number, base64.b64decode(content)) for number, content in state
-        ]  # sorted, so a heap
+        # Sorted, so a heap.
+        self._highest_first = [(-number, base64.b64decode(content)) for number, content in state]
         self._hashes = {number for number, _ in state}
         self._bytes = sum(len(content) for _, content in self._highest_first)
 

@@ -20,9 +20,8 @@ from ucurve.training.corpus.files import COMPRESSIONS, compression_by_name, endi
 
 Unit = Literal["record", "line"]
 _ROWS_AT_ONCE = 1024  # so many rows of Parquet are read at once
-_LONGEST_FIELD = (
-    2**31 - 1
-)  # of a table, in characters: a field is a document, and Python allows 131,072 by default
+# The longest field of a table, in characters: a field is a document, and Python allows 131,072 by default.
+_LONGEST_FIELD = 2**31 - 1
 PIECE_CHARACTERS = 2**18  # of a text file that is one document
 _READ_AT_ONCE = 2**20  # of a Parquet column, which is otherwise read whole for each row group
 

@@ -29,9 +29,8 @@ class Selection:
     """The files of a corpus, absolute, in the order they are read."""
 
     files: tuple[Path, ...] = ()
-    notes: tuple[
-        str, ...
-    ] = ()  # on other files of a folder or glob, and on those that may be no text to train on
+    # Notes on other files of a folder or glob, and on those that may be no text to train on.
+    notes: tuple[str, ...] = ()
 
 
 def select_files(paths: Sequence[str], exclude: Sequence[str]) -> Selection:

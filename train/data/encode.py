@@ -39,9 +39,8 @@ class Recipe:
 class Encoded:
     """Token ids of some documents, each with the end-of-document token in front."""
 
-    tokens: (
-        NDArray[np.uint16] | NDArray[np.uint32]
-    )  # shape [tokens]; the first ones may continue an earlier document
+    # The shape is [tokens]; the first ones may continue an earlier document.
+    tokens: NDArray[np.uint16] | NDArray[np.uint32]
     starts: NDArray[np.int64]  # indices of the tokens that begin a document, shape [documents]
     text_bytes: int  # of the documents as read, in UTF-8
     mark: Mark | None = None  # that comes after them

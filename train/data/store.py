@@ -73,9 +73,8 @@ def build_token_store(
 
     def build(temporary: Path) -> None:
         log_line(f"tokenizing {corpus.settings.run_name} with {tokenizer_folder.name}")
-        goes_on = (
-            corpus.settings.commit is not None
-        )  # of a folder of this machine, the text may be another one now
+        # In a folder of this machine the text may be another one now.
+        goes_on = corpus.settings.commit is not None
         with kept_if_unfinished(target, temporary) if goes_on else contextlib.nullcontext(temporary) as place:
             _build(corpus, tokenizer_folder, place, key, processes or count_processes(), goes_on)
         for line in _effects(read_json_or_empty(temporary / INDEX), target):

@@ -61,9 +61,8 @@ class DeepSpeedEngine:
         self._seed = seed  # of dropout
         self._processes = processes
         self._micro_batch = MicroBatch(engine.micro_batch, device, processes)
-        self._scale = (
-            processes.size
-        )  # DeepSpeed averages gradients over the processes; here they are parts of a sum
+        # DeepSpeed averages gradients over the processes; here they are parts of a sum.
+        self._scale = processes.size
         self._clip = optimizer.clip
         # There is one optimizer, because ``check_processes`` refuses Muon under DeepSpeed.
         [self._optimizer] = make_optimizers(model, optimizer)
@@ -185,9 +184,8 @@ def import_deepspeed(device: str) -> ModuleType:
     """Import DeepSpeed for a device, quietly and without building anything for the CPU."""
     if device == "cpu":
         os.environ["DS_ACCELERATOR"] = "cpu"
-    warnings.filterwarnings(
-        "ignore", category=FutureWarning, module="torch.distributed"
-    )  # of names DeepSpeed uses
+    # DeepSpeed uses names that warn.
+    warnings.filterwarnings("ignore", category=FutureWarning, module="torch.distributed")
     logging.getLogger("DeepSpeed").setLevel(logging.ERROR)
     import deepspeed
 

@@ -107,9 +107,8 @@ class StopSignals:
         if number == signal.SIGHUP:
             leave_lost_terminal()
         if number == signal.SIGINT and not self._launched:
-            signal.signal(
-                number, signal.SIG_DFL
-            )  # the next one ends the process, also where Python waits for others
+            # The next one ends the process, also where Python waits for others.
+            signal.signal(number, signal.SIG_DFL)
         if self.requested:
             return
         self.name = _NAMES.get(signal.Signals(number), signal.Signals(number).name)

@@ -158,9 +158,8 @@ def _twins_error(twins: Sequence[tuple[Cell, Cell]], composed: Sequence[Composed
             "differs one value on the command line too"
         )
     key = min(first ^ second).partition("=")[0].lstrip("+")
-    name = (
-        f", as 'name={key.rpartition('.')[2]}_${{{key}}}'" if "." in key else ""
-    )  # a choice of a group is no value
+    # A choice of a group is no value.
+    name = f", as 'name={key.rpartition('.')[2]}_${{{key}}}'" if "." in key else ""
     return UserError(f"{text}; an axis that is not in the name needs name= to tell its runs apart{name}")
 
 

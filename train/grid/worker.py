@@ -122,9 +122,8 @@ class GridRun:
         if finished and cell.name not in self._before.values():  # a trunk of other budgets serves as it is
             try:
                 check_same_configuration(cell.settings)
-            except (
-                UserError
-            ) as error:  # a mistake of this command, which must not mark the finished run as failed
+            except UserError as error:
+                # A mistake of this command, which must not mark the finished run as failed.
                 return Outcome(cell.name, "failed", str(error))
         if self._status_before(cell) == "failed" and not cell.settings.folder.exists():
             place = cell.settings.folder.with_name(self._before[cell.name])

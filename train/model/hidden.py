@@ -24,9 +24,8 @@ from ucurve.training.model.dropout import dropping
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-HiddenStates = Callable[
-    ..., torch.Tensor
-]  # from a model, token ids and, by name, mask, positions and keys of dropout
+# From a model, token ids and, by name, mask, positions and keys of dropout.
+HiddenStates = Callable[..., torch.Tensor]
 
 
 def make_hidden_states(precision: Precision, compiled: bool = False) -> HiddenStates:

@@ -230,10 +230,8 @@ def _leave_out_mask(model: "PreTrainedModel", context: int) -> None:
     if model.config._attn_implementation != "sdpa":
         return
     ids = torch.arange(context, device=model.device)[None] % model.config.vocab_size
-    with (
-        torch.no_grad(),
-        sdpa_kernel(SDPBackend.MATH),
-    ):  # on a device, other kernels with a mask compute other bits
+    # On a device, other kernels with a mask compute other bits.
+    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
         before = hidden_states(model, ids)
         model.set_attn_implementation(register_without_mask())
         if not torch.equal(before, hidden_states(model, ids)):

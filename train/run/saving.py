@@ -127,9 +127,8 @@ class Saver:
             log_line(f"{folder} is incomplete or has other weights than this run computes; it is rewritten")
         facts = run.plan.describe_checkpoint(step, run.store.sha256, run.store.length)
         write_checkpoint(run.folder, model, run.tokenizer, facts)
-        if (
-            not self._logits_compared
-        ):  # once: the bytes of each are compared, and all are written by the same export
+        # Once: the bytes of each are compared, and all are written by the same export.
+        if not self._logits_compared:
             compare_logits(folder, model)
             self._logits_compared = True
 

@@ -196,9 +196,8 @@ class Trainer:
         """Measure the held-out loss of a checkpoint that is whole on disk, score it, and send both to the tracker."""
         held_out: dict[str, float] = {}
         (stop,) = self._processes.any_rank(self._signals.requested)
-        if (
-            not stop or step == self._plan.steps
-        ):  # else the state comes first; the next checkpoint adds a missing line
+        # Else the state comes first; the next checkpoint adds a missing line.
+        if not stop or step == self._plan.steps:
             held_out = self._held_out.measure(step)
         folder, settings = self._run.folder, self._settings.eval
         # The loop saves the state before it stops; scores that are missing are made when the run has finished.

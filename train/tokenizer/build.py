@@ -187,9 +187,8 @@ def _folder(settings: TokenizerSettings, corpus: Corpus, root: Path, with_mask: 
     if settings.kind in _CHARACTER_KINDS:
         # A folder whose key lacks it holds every character, by an older rule.
         parts.append({"coverage": settings.coverage})
-    if (
-        settings.kind == "hub"
-    ):  # the ids are those of ``tokenizer.json`` and not of the class that the folder names
+    # The ids are those of ``tokenizer.json`` and not of the class that the folder names.
+    if settings.kind == "hub":
         parts.append({"ids": TOKENIZER, "document": settings.document_token})
     if with_mask:
         parts.append({"mask": MASK})

@@ -82,9 +82,8 @@ def _file_system(path: Path) -> str:
     above = [mount for mount in mounts if place.is_relative_to(mount[0])]
     if not above:
         return "its file system"
-    where, kind = max(
-        above, key=lambda mount: len(mount[0].parts)
-    )  # of several at one place, all are named by one
+    # Several at one place are all named by one.
+    where, kind = max(above, key=lambda mount: len(mount[0].parts))
     return f"the file system {where} of type {kind}"
 
 

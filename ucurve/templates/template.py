@@ -9,9 +9,8 @@ from ucurve.errors import UserError, unknown_name
 from ucurve.storage.files import read_json
 from ucurve.templates.rules import Direct, Phrase, Rule, Slot, parse_slot, word_rule
 
-Expansion = tuple[
-    Slot, ...
-]  # one way to write a phrase; an element has one alternative, positions are local to it
+# One way to write a phrase; an element has one alternative, positions are local to it.
+Expansion = tuple[Slot, ...]
 Phrases = Mapping[str, tuple[Expansion, ...]]
 
 _ELEMENT_TYPES = ("Direct", "Lexical", "Matched", "Phrase")

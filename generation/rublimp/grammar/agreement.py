@@ -9,9 +9,9 @@ from ucurve.generation.treebank import Sentence, Word
 
 HEADS: Final = frozenset({"NOUN", "NPRO"})  # these are OpenCorpora's names of nouns and pronouns
 AGREEING: Final = frozenset({"ADJF", "PRTF"})  # these are adjectives and participles
-ADJECTIVAL: Final = frozenset(
-    {"amod", "det", "nummod", "acl"}
-)  # words that agree with a noun have these relations
+# Words that agree with a noun have these relations.
+ADJECTIVAL: Final = frozenset({"amod", "det", "nummod", "acl"})
+# Relations of nouns whose cases go together.
 TIES: Final = (
     "nummod",
     "flat",
@@ -19,7 +19,7 @@ TIES: Final = (
     "conj",
     "compound",
     "fixed",
-)  # relations of nouns whose cases go together
+)
 
 
 class Reading(NamedTuple):

@@ -132,9 +132,8 @@ def _subject(sentence: Sentence, resources: Resources) -> Found:
             # What stands with the noun would have to agree with the new one.
             if argument is None or argument.case != "nomn" or not is_bare(sentence, subject) or not objects:
                 continue
-            argument = argument._replace(
-                gender=parse.tag.gender or argument.gender
-            )  # of a name: that of the person
+            # The gender of a name is that of the person.
+            argument = argument._replace(gender=parse.tag.gender or argument.gender)
             yield from _inanimate(sentence, resources, subject, argument, objects, "transitive_verb_subject")
 
 

@@ -16,6 +16,7 @@ CONSTITUENTS: Final = frozenset({"ADP", "NOUN", "PROPN", "PRON", "ADJ", "DET", "
 PREFIX: Final = "ни"  # negative pronouns begin so
 NOT_NEGATIVE: Final = frozenset({"ни", "ним", "них", "ними", "ниц"})  # the last: prostrate
 VERBS: Final = ("VERB", "AUX")
+# A word that heads a clause has one of these.
 CLAUSES: Final = (
     "root",
     "conj",
@@ -23,7 +24,7 @@ CLAUSES: Final = (
     "acl",
     "advcl",
     "ccomp",
-)  # a word that heads a clause has one of these
+)
 INFINITIVES: Final = ("xcomp", "csubj", "aux", "cop")  # these verbs belong to the verb above them
 
 
