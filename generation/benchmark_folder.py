@@ -33,10 +33,18 @@ def write_benchmark(
     card = _card(name, made, outcomes, how)
     text = yaml.safe_dump(card, allow_unicode=True, sort_keys=False, width=120)
     (folder / CARD_FILE).write_text(text, encoding="utf-8")
-    write_json(folder / REPORT_FILE, _report(outcomes, how, made.notes))
+    kept = sum(len(outcome.pairs) for outcome in outcomes)
+    report = {
+        **how,
+        "candidates": sum(outcome.candidates for outcome in outcomes),
+        "kept": kept,
+        "notes": list(made.notes),
+        "paradigms": report_rows(outcomes),
+    }
+    write_json(folder / REPORT_FILE, report)
     # The folder is read by the code that scores it.
     written = sum(len(load_benchmark(member)) for member in read_card(folder / CARD_FILE).members.values())
-    assert written == sum(len(outcome.pairs) for outcome in outcomes), "a folder that was made is not read whole"
+    assert written == kept, "a folder that was made is not read whole"
 
 
 def report_rows(outcomes: Sequence[Outcome]) -> list[dict[str, object]]:
@@ -56,6 +64,7 @@ def report_rows(outcomes: Sequence[Outcome]) -> list[dict[str, object]]:
 
 
 def _card(name: str, made: Made, outcomes: Sequence[Outcome], how: Mapping[str, object]) -> dict[str, object]:
+    """Return the card: what the maker gave, what every made folder has, and from which inputs it was made."""
     given: dict[str, Any] = dict(made.card)
     phenomena = dict.fromkeys(outcome.paradigm.phenomenon for outcome in outcomes if outcome.pairs)
     inputs = [{"file": path.name, "sha256": sha256_file(path)} for path in made.inputs]
@@ -65,16 +74,6 @@ def _card(name: str, made: Made, outcomes: Sequence[Outcome], how: Mapping[str, 
         **given,
         "files": list(given.get("files", ["*.jsonl"])),
         "columns": _COLUMNS | given.get("columns", {}),
-        "omit": [*given.get("omit", []), "UID"],
+        "omit": [*given.get("omit", []), "UID"],  # which would repeat the paradigm
         "made": {**how, "phenomena": list(phenomena), "inputs": inputs, "versions": versions},
-    }
-
-
-def _report(outcomes: Sequence[Outcome], how: Mapping[str, object], notes: Sequence[str]) -> dict[str, object]:
-    return {
-        **how,
-        "candidates": sum(outcome.candidates for outcome in outcomes),
-        "kept": sum(len(outcome.pairs) for outcome in outcomes),
-        "notes": list(notes),
-        "paradigms": report_rows(outcomes),
     }

@@ -7,7 +7,6 @@ from typing import Final
 
 import pandas as pd
 
-from ucurve.eval.benchmarks.card import Benchmark
 from ucurve.eval.benchmarks.datacheck import data_report
 from ucurve.eval.benchmarks.load import load_benchmark
 from ucurve.eval.benchmarks.registry import find_in_folder
@@ -36,11 +35,19 @@ def check_folder(
     ``parses`` it is said how varied the good sentences are, and with ``corpus`` how frequent their words.
     """
     cards, root = find_in_folder(folder)
-    parts = []
+    keys, parts = keys or {}, []
     for card in cards:
         pairs = load_benchmark(card, root)
-        rows = [_row(name, breaks, pairs) for name, breaks in _checks(card, keys or {}).items()]
-        parts += [data_report(pairs).text(), format_table(rows), *_differences(card, pairs, keys or {})]
+        module = _find_module(card.made.get("source", card.maker))
+        # Only a folder that was made here says from which files.
+        with_sources = getattr(module, "source_checks", None) if card.made else None
+        checks = {**_checks_by(module), **(with_sources(card.made, keys) if with_sources else {})}
+        rows = [_row(name, breaks, pairs) for name, breaks in checks.items()]
+        # Some sources know the lemmas of their words.
+        find_lemmas = getattr(_find_module(card.made.get("source")), "lemmas", None)
+        members = [Member(*row) for row in pairs[["paradigm", "good", "bad"]].itertuples(index=False)]
+        told = describe_differences(members, find_lemmas(keys) if find_lemmas else None)
+        parts += [data_report(pairs).text(), format_table(rows), *(["\n".join(told)] if told else [])]
         parts += [describe_word_counts(run, pairs)] if run is not None else []
         parts += [variety_of_pairs(pairs, parses, corpus)] if parses else []
     return "\n\n".join(parts)
@@ -50,14 +57,6 @@ def find_broken(pairs: pd.DataFrame, maker: str | None) -> pd.DataFrame:
     """Say of each pair which checks it breaks, of its maker and of any pairs: bool[pairs, checks], with their names."""
     checks = _checks_by(_find_module(maker))
     return pd.DataFrame({name: breaks(pairs).to_numpy(dtype=bool) for name, breaks in checks.items()})
-
-
-def _checks(card: Benchmark, keys: Mapping[str, object]) -> dict[str, CheckOf | str]:
-    """Return the checks of all pairs, of a maker and of its sources; a text says why one was not made."""
-    module = _find_module(card.made.get("source", card.maker))
-    # Only a folder that was made here says from which files.
-    with_sources = getattr(module, "source_checks", None) if card.made else None
-    return {**_checks_by(module), **(with_sources(card.made, keys) if with_sources else {})}
 
 
 def _find_module(maker: object) -> ModuleType | None:
@@ -70,16 +69,9 @@ def _checks_by(module: ModuleType | None) -> dict[str, CheckOf]:
     return {**_ALL, **(module.CHECKS if module else {})}
 
 
-def _differences(card: Benchmark, pairs: pd.DataFrame, keys: Mapping[str, object]) -> list[str]:
-    """Say in what pairs differ beside the form of one word; in lemmas where the source knows them."""
-    find_lemmas = getattr(_find_module(card.made.get("source")), "lemmas", None)
-    members = [Member(*row) for row in pairs[["paradigm", "good", "bad"]].itertuples(index=False)]
-    told = describe_differences(members, find_lemmas(keys) if find_lemmas else None)
-    return ["\n".join(told)] if told else []
-
-
 def _row(name: str, breaks: CheckOf | str, pairs: pd.DataFrame) -> dict[str, Value]:
-    if isinstance(breaks, str):
+    """Return what a check found, as a row of the table that is printed."""
+    if isinstance(breaks, str):  # why the check was not made
         return {"check": name, "broken": None, "of": len(pairs), "where": breaks}
     found = pairs[breaks(pairs).to_numpy(dtype=bool)]
     counts = found["paradigm"].value_counts(sort=False)
@@ -123,8 +115,12 @@ def describe_word_counts(run: Path, pairs: pd.DataFrame) -> str:
     the run was trained on. A sentence without a word of its own, and equal counts, are half right.
     """
     found = find_edits(pairs).rarest(run, RunTokens.of(run).steps)
-    right = pd.DataFrame({shown: _right(found, kind) for kind, shown in _KINDS.items()})
-    by_paradigm = right.groupby(pairs["paradigm"].to_numpy(), sort=False)
+    right = {}
+    for kind, shown in _KINDS.items():
+        difference = found[f"log_frequency_{kind}_good"] - found[f"log_frequency_{kind}_bad"]
+        # A sentence without a word of its own has no count, which is half right like a tie.
+        right[shown] = difference.gt(0) + difference.fillna(0).eq(0) / 2
+    by_paradigm = pd.DataFrame(right).groupby(pairs["paradigm"].to_numpy(), sort=False)
     shares = 100 * by_paradigm.mean()
     table = shares.round(1).rename(columns="more frequent {}, %".format).assign(pairs=by_paradigm.size())
     values = table.reset_index(names="paradigm").to_numpy(dtype=object)
@@ -137,10 +133,3 @@ def describe_word_counts(run: Path, pairs: pd.DataFrame) -> str:
         f"In {told} of {len(rows)} paradigms a count tells more than {LOPSIDED:.0%} of the pairs; being right in "
         "them is no proof of grammar."
     )
-
-
-def _right(found: pd.DataFrame, kind: str) -> pd.Series:
-    """Return 1, 0 or, where it cannot be told, .5 for each pair."""
-    difference = found[f"log_frequency_{kind}_good"] - found[f"log_frequency_{kind}_bad"]
-    # A sentence without a word of its own has no count, which is half right like a tie.
-    return difference.gt(0) + difference.fillna(0).eq(0) / 2

@@ -11,7 +11,7 @@ from pydantic.dataclasses import dataclass as checked
 
 from ucurve.errors import UserError, refuse_missing_folder
 from ucurve.fields import STRICT
-from ucurve.generation.maker import Drawn, Listed, Made, Outcome
+from ucurve.generation.maker import Drawn, Made, Outcome
 from ucurve.storage.run_folder import EVAL, STEPS, parse_step
 
 SCORERS = ("mink", "pll_mink")
@@ -48,27 +48,29 @@ def filtered(made: Made, familiarity: Familiarity) -> Made:
     Raises:
         UserError: for a paradigm whose pairs are drawn, or with a candidate that some model has not scored.
     """
-    return replace(made, paradigms=[_ordered(paradigm, familiarity) for paradigm in made.paradigms])
+    paradigms = []
+    for paradigm in made.paradigms:
+        if isinstance(paradigm, Drawn):
+            raise UserError(
+                f"filter.scores: the pairs of {paradigm.name} are drawn and not chosen from a list; make a benchmark, "
+                "score it with scorer=mink, and filter it by source=folder benchmark=DIR"
+            )
+        without = [candidate.good for candidate in paradigm.candidates if candidate.good not in familiarity]
+        if without:
+            raise UserError(
+                f"filter.scores: {len(without)} of {len(paradigm.candidates)} candidates of {paradigm.name} are not "
+                f"scored by every model, such as {without[0]!r}; make the candidates with pairs=all, score them, then "
+                "filter"
+            )
+        paradigms.append(
+            replace(paradigm, order=lambda pairs, _rng: sorted(pairs, key=lambda pair: familiarity[pair.good]))
+        )
+    return replace(made, paradigms=paradigms)
 
 
 def threshold(outcome: Outcome, familiarity: Familiarity) -> float | None:
     """Return the t of a paradigm: for every model, the pairs that were kept have a value of at most t."""
     return max((familiarity[pair.good] for pair in outcome.pairs), default=None)
-
-
-def _ordered(paradigm: Drawn | Listed, familiarity: Familiarity) -> Listed:
-    if isinstance(paradigm, Drawn):
-        raise UserError(
-            f"filter.scores: the pairs of {paradigm.name} are drawn and not chosen from a list; make a benchmark, "
-            "score it with scorer=mink, and filter it by source=folder benchmark=DIR"
-        )
-    without = [candidate.good for candidate in paradigm.candidates if candidate.good not in familiarity]
-    if without:
-        raise UserError(
-            f"filter.scores: {len(without)} of {len(paradigm.candidates)} candidates of {paradigm.name} are not scored "
-            f"by every model, such as {without[0]!r}; make the candidates with pairs=all, score them, then filter"
-        )
-    return replace(paradigm, order=lambda pairs, _rng: sorted(pairs, key=lambda pair: familiarity[pair.good]))
 
 
 def _read(folder: Path, percent: int) -> list[pd.Series]:

@@ -45,8 +45,16 @@ def in_several_places(good: str, bad: str) -> bool:
 
 def in_lemma(lemmas: Lemmas, good: str, bad: str) -> bool:
     """Say whether a word stands where the other sentence has a word of which no lemma is the same."""
-    sides = [[_lemmas_of(words, lemmas) for words in stretch] for stretch in stretches(good, bad)]
-    return any(one and other and one.isdisjoint(other) for one, other in sides)
+    for stretch in stretches(good, bad):
+        sides: list[Set[str]] = []
+        for words in stretch:
+            # A word of a vocabulary may have spaces, or be several characters where no spaces are written.
+            whole = lemmas.get(" ".join(words)) or lemmas.get("".join(words))
+            sides.append(whole or set[str]().union(*(lemmas.get(_MARKS.sub("", word), ()) for word in words)))
+        # A side of which no lemma is known says nothing.
+        if all(sides) and sides[0].isdisjoint(sides[1]):
+            return True
+    return False
 
 
 def find_differences(
@@ -81,13 +89,8 @@ def describe_differences(
     ]
 
 
-def _lemmas_of(words: Sequence[str], lemmas: Lemmas) -> Set[str]:
-    # A word of a vocabulary may have spaces, or be several characters where no spaces are written.
-    whole = lemmas.get(" ".join(words)) or lemmas.get("".join(words))
-    return whole or set[str]().union(*(lemmas.get(_MARKS.sub("", word), ()) for word in words))
-
-
 def _paradigms(members: Iterable[Member]) -> str:
+    """Say in brackets how many pairs are of which paradigm, the largest first; nothing where all are of one."""
     counts = Counter(member.paradigm for member in members).most_common()
     if len(counts) == 1:
         return ""
@@ -100,10 +103,9 @@ def _examples(members: Sequence[Member]) -> str:
     # Reversed, the first pair of each paradigm is the one that stays.
     first = {one.paradigm: one for one in reversed(members)}.values()
     chosen = dict.fromkeys([*reversed(first), *members])
-    return "; ".join(_example(one) for one in list(chosen)[:_SHOWN])
-
-
-def _example(member: Member) -> str:
-    _, _, between = parts(member.good, member.bad)
-    sides = zip(*stretches(member.good, member.bad), strict=True)
-    return " / ".join(" … ".join(between.join(words) or "-" for words in side) for side in sides)
+    shown = []
+    for one in list(chosen)[:_SHOWN]:
+        _, _, between = parts(one.good, one.bad)
+        sides = zip(*stretches(one.good, one.bad), strict=True)
+        shown.append(" / ".join(" … ".join(between.join(words) or "-" for words in side) for side in sides))
+    return "; ".join(shown)

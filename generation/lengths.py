@@ -111,9 +111,8 @@ class Shares(NamedTuple):
     good_longer: int
     bad_longer: int
     equally_long: int
-    accuracy_of_shorter: (
-        float | None
-    )  # of taking the shorter member, in percent; a tie counts half; None without pairs
+    # What taking the shorter member gets, in percent; a tie counts half; None without pairs.
+    accuracy_of_shorter: float | None
 
     @property
     def lopsided(self) -> bool:

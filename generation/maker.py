@@ -59,9 +59,8 @@ class Made:
     """What a maker gives."""
 
     paradigms: Sequence[Drawn | Listed]  # in the order in which they are made and reported
-    card: Mapping[
-        str, object
-    ]  # keys of the benchmark's card, such as language and license; name and files are added
+    # Keys of the benchmark's card, such as language and license; name and files are added.
+    card: Mapping[str, object]
     inputs: Sequence[Path] = ()  # the files that were read; the card names them with their hashes
     libraries: Sequence[str] = ()  # whose versions the card gives
     lemmas: Lemmas | None = None  # of the words, where the source knows them
@@ -70,9 +69,8 @@ class Made:
         ""  # the column with the word that pairs change, of which it is told where one is most of a paradigm
     )
     default_pairs: int | None = None  # of a paradigm, where the user does not say; None for all
-    tables: Mapping[str, Sequence[Mapping[str, Value]]] = field(
-        default_factory=dict
-    )  # of stages, by the file's name
+    # The tables of stages, by the file's name.
+    tables: Mapping[str, Sequence[Mapping[str, Value]]] = field(default_factory=dict)
     notes: Sequence[str] = ()  # what the user should know of the whole
 
 
@@ -172,24 +170,21 @@ class _Taking:
     def offer(self, pair: Pair | DrawFailed) -> None:
         """Take a pair, hold it back, or count why it is left out."""
         if isinstance(pair, DrawFailed):
-            self._outcome.reasons[pair.reason] += 1
+            reason = pair.reason
+        elif self.full:  # after the last pair the others are only counted, for the report
+            reason = SURPLUS
+        elif (failure := fault_of(pair, self.goods)) is not None:
+            reason = failure.reason
+        elif (pair.good, pair.bad) in self._elsewhere:
+            reason = Reason.DUPLICATE
+        elif not self._lengths.fits(pair):
+            reason = self._lengths.too_long
+        else:
+            for one in self.balance.admit(pair, self._room(), self.goods):
+                self.goods.add(one.good)
+                self._outcome.pairs.append(one)
             return
-        # After the last pair the others are only counted, for the report.
-        fault = SURPLUS if self.full else self._fault(pair)
-        if fault:
-            self._outcome.reasons[fault] += 1
-            return
-        for one in self.balance.admit(pair, self._room(), self.goods):
-            self.goods.add(one.good)
-            self._outcome.pairs.append(one)
+        self._outcome.reasons[reason] += 1
 
     def _room(self) -> int | None:
         return None if self._pairs is None else self._pairs - len(self._outcome.pairs)
-
-    def _fault(self, pair: Pair) -> str | None:
-        failure = fault_of(pair, self.goods)
-        if failure is not None:
-            return failure.reason
-        if (pair.good, pair.bad) in self._elsewhere:
-            return Reason.DUPLICATE
-        return None if self._lengths.fits(pair) else self._lengths.too_long

@@ -83,6 +83,7 @@ def generate_command(values: dict[str, object]) -> None:
 
 
 def _make(settings: GenerateSettings, keys: Mapping[str, object]) -> None:
+    """Make a benchmark folder of a source, or the tables of one of its stages."""
     if settings.source is None:
         raise UserError(f"source: no value given; allowed: {', '.join(file_names(CONFIGURATION / 'source'))}")
     # A folder that cannot be made is told before any work; a stage of a source may only print tables.
@@ -94,11 +95,15 @@ def _make(settings: GenerateSettings, keys: Mapping[str, object]) -> None:
     made: Made = maker.make(asked, settings.seed)
     for note in made.notes:
         log_line(note)
-    # A stage that makes tables alone has no paradigms.
     if made.paradigms:
         build_benchmark(made, settings, keys, lengths, familiarity)
-    else:
-        _show_tables(made, settings.out)
+        return
+    # A stage that makes tables alone has no paradigms, and needs no folder.
+    if settings.out is not None:
+        with new_output(settings.out) as folder:
+            _write_tables(made, folder)
+    for name, rows in made.tables.items():
+        sys.stdout.write(f"{name}\n{format_table(rows) if rows else 'nothing'}\n")
 
 
 def build_benchmark(
@@ -303,15 +308,6 @@ def _why(outcome: Outcome) -> str:
     reason, count = reasons[0]
     cause = "too few different sentences" if reason == Reason.DUPLICATE else f"most often {reason}"
     return f"{cause} ({count} times)"
-
-
-def _show_tables(made: Made, out: Path | None) -> None:
-    """Print the tables of a stage, and write them where a folder is named."""
-    if out is not None:
-        with new_output(out) as folder:
-            _write_tables(made, folder)
-    for name, rows in made.tables.items():
-        sys.stdout.write(f"{name}\n{format_table(rows) if rows else 'nothing'}\n")
 
 
 def _write_tables(made: Made, folder: Path) -> None:

@@ -130,30 +130,25 @@ def read_treebank(path: Path) -> Iterator[Sentence]:
 
 def _numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file with their numbers; one of them is in memory, however much is compressed."""
-    opened = gzip.open if path.suffix == ".gz" else open
+    opened, number = gzip.open if path.suffix == ".gz" else open, 0
     try:
         with opened(path, "rb") as file:
-            number = 0
             while data := file.readline(_LINE_BYTES + 1):
                 number += 1
                 if len(data) > _LINE_BYTES:
                     raise UserError(f"{path}:{number}: a line of more than {_LINE_BYTES:,} bytes")
-                yield number, _decode(data, path, number)
+                # A byte order mark may stand at the beginning of the file.
+                yield number, data.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}:{number}: not UTF-8 ({error.reason})") from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise UserError(f"{path}: not a gzip file ({error})") from error
     except OSError as error:
         raise UserError(f"cannot read {path} ({error.strerror})") from error
 
 
-def _decode(data: bytes, path: Path, number: int) -> str:
-    try:
-        # A byte order mark may stand at the beginning of the file.
-        return data.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}:{number}: not UTF-8 ({error.reason})") from error
-
-
 def _sentence(block: Sequence[str], path: Path, start: int) -> Sentence:
+    """Return the sentence of some lines, the first of which is line ``start``; a broken tree is a ``UserError``."""
     lines = [(start + at, line) for at, line in enumerate(block)]
     notes = [line.removeprefix("#").partition("=") for line in block if line.startswith("#")]
     comments = {name.strip(): value.strip() for name, _, value in notes}
@@ -170,16 +165,23 @@ def _sentence(block: Sequence[str], path: Path, start: int) -> Sentence:
             token = f"the token {several.start}-{several.stop - 1} is of words that are not there"
             raise UserError(f"{path}:{number}: {token}; the sentence has {len(words)}")
     text, spans = _place(comments.get("text"), [row for _, row in rows])
+    found = []
+    for _, row in words:
+        begin, end = spans.get(row["id"], (None, None))
+        same = {name: row[name] for name in ("id", "form", "lemma", "upos", "head", "deprel")}
+        misc = {name: value or "" for name, value in (row["misc"] or {}).items()}
+        found.append(Word(**same, feats=row["feats"] or {}, misc=misc, start=begin, end=end))
     return Sentence(
         id=comments.get("sent_id", f"{path.name}:{start}"),
         source=path.name.partition(".")[0],
         text=text,
-        words=tuple(_word(row, spans.get(row["id"])) for _, row in words),
+        words=tuple(found),
         place=f"{path}:{start}",
     )
 
 
 def _row(line: str, place: str) -> _Row:
+    # conllu takes two blanks for a tab, and a line of fewer fields.
     cells = line.count("\t") + 1
     if cells != _CELLS:
         raise UserError(f"{place}: a word has {_CELLS} fields between tabs, this has {cells}")
@@ -234,10 +236,3 @@ def _find(text: str, tokens: Sequence[_Token]) -> dict[int, tuple[int, int]] | N
         if number is not None:
             spans[number] = (start, at)
     return spans
-
-
-def _word(row: _Row, span: tuple[int, int] | None) -> Word:
-    start, end = span or (None, None)
-    same = {name: row[name] for name in ("id", "form", "lemma", "upos", "head", "deprel")}
-    misc = {name: value or "" for name, value in (row["misc"] or {}).items()}
-    return Word(**same, feats=row["feats"] or {}, misc=misc, start=start, end=end)

@@ -6,7 +6,6 @@ Syntactic Knowledge in Multilingual Language Models, section 5.1.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
-from pathlib import Path
 from typing import Final
 
 import pandas as pd
@@ -76,21 +75,17 @@ def count_arguments(sentences: Iterable[Sentence]) -> list[_Row]:
 
 def count_aspects(sentences: Iterable[Sentence]) -> list[_Row]:
     """Count the verbs of each aspect, and those of them that stand behind a subject and, behind this, an object."""
-    verbs = [
-        (one, word) for one in sentences for word in one.words if word.upos == "VERB" and "Aspect" in word.feats
-    ]
-    counts = Counter(verb.feats["Aspect"] for _, verb in verbs)
-    behind = Counter(
-        verb.feats["Aspect"] for sentence, verb in verbs if _is_behind_subject_and_object(sentence, verb)
-    )
+    counts, behind = Counter[str](), Counter[str]()
+    for sentence in sentences:
+        for verb in sentence.words:
+            aspect = verb.feats.get("Aspect") if verb.upos == "VERB" else None
+            if aspect is not None:
+                counts[aspect] += 1
+                before = [child.relation for child in sentence.children[verb.id] if child.id < verb.id]
+                behind[aspect] += "nsubj" in before and "obj" in before[before.index("nsubj") :]
     return [
         {"aspect": name, "verbs": count, "after S and O": behind[name]} for name, count in counts.most_common()
     ]
-
-
-def _is_behind_subject_and_object(sentence: Sentence, verb: Word) -> bool:
-    before = [child.relation for child in sentence.children[verb.id] if child.id < verb.id]
-    return "nsubj" in before and "obj" in before[before.index("nsubj") :]
 
 
 def depth(sentence: Sentence) -> int:
@@ -122,7 +117,14 @@ def pattern(sentence: Sentence) -> str:
             clauses.add(word.id)
         if is_clause or (word.relation in _PARTS and word.head in clauses):
             parts.append(word)
-    return " ".join(_label(sentence, word) for word in sorted(parts, key=lambda word: word.id))
+    labels = []
+    for word in sorted(parts, key=lambda word: word.id):
+        relations = {child.relation for child in sentence.children[word.id]}
+        if word.upos in ("VERB", "AUX"):
+            labels.append("V-TRANS" if "obj" in relations else "V-INTRANS")
+        else:
+            labels.append("PP" if "case" in relations else _PHRASES.get(word.upos, word.upos))
+    return " ".join(labels)
 
 
 def _downwards(sentence: Sentence) -> Iterator[tuple[int, Word]]:
@@ -133,14 +135,8 @@ def _downwards(sentence: Sentence) -> Iterator[tuple[int, Word]]:
         level, words = level + 1, tuple(child for word in words for child in sentence.children[word.id])
 
 
-def _label(sentence: Sentence, word: Word) -> str:
-    relations = {child.relation for child in sentence.children[word.id]}
-    if word.upos in ("VERB", "AUX"):
-        return "V-TRANS" if "obj" in relations else "V-INTRANS"
-    return "PP" if "case" in relations else _PHRASES.get(word.upos, word.upos)
-
-
 def _variety(name: str, number: int, sentences: Sequence[Sentence], frequent: Set[str] | None) -> _Row:
+    """Return the row of a group of ``number`` sentences, of which ``sentences`` are parsed; means are per sentence."""
     forms = [[word.form.lower() for word in sentence.words] for sentence in sentences]
     patterns = len({pattern(sentence) for sentence in sentences})
     shares = (
@@ -173,12 +169,10 @@ def _read(parses: Sequence[str]) -> Iterator[Sentence]:
 
 def _frequent(corpus: Sequence[str]) -> set[str] | None:
     """Return the words and signs, in small letters, that occur at least once in a million; None without texts."""
-    counts = Counter(word for file in find_files(corpus, "corpus") for word in _words(file))
+    counts = Counter[str]()
+    for file in find_files(corpus, "corpus"):
+        if file_form(file) is None:
+            raise UserError(f"corpus: {file} is no file of text; {ALLOWED_FILES}")
+        for document in read_documents(file, "line", "text"):
+            counts.update(WORD.findall(document.lower()))
     return {word for word, count in counts.items() if count * 1_000_000 >= counts.total()} if corpus else None
-
-
-def _words(file: Path) -> Iterator[str]:
-    if file_form(file) is None:
-        raise UserError(f"corpus: {file} is no file of text; {ALLOWED_FILES}")
-    for document in read_documents(file, "line", "text"):
-        yield from WORD.findall(document.lower())

@@ -77,6 +77,7 @@ def emit_command(arguments: Sequence[str]) -> None:
 
 
 def _format_launch_file(settings: EmitSettings, grid: Sequence[str], runs: Sequence[Sequence[str]]) -> str:
+    """Return the text of the file: ``grid`` are the arguments of the whole grid, ``runs`` those of each job."""
     if settings.format == "submitit":
         return submitit_commands(settings.python, settings.slurm, grid)
     automatic = "torchrun" if settings.nodes * settings.processes > 1 else "python"
@@ -94,6 +95,8 @@ if __name__ == "__main__":
 
 def submitit_commands(python: str, settings: SlurmSettings, grid: Sequence[str]) -> str:
     """Return the commands of a grid that is well formed, one for each product of axes."""
+    days, _, clock = settings.time.rpartition("-")
+    hours, minutes, _ = map(int, clock.split(":"))
     asked = {
         "partition": settings.partition,
         "account": settings.account,
@@ -105,7 +108,7 @@ def submitit_commands(python: str, settings: SlurmSettings, grid: Sequence[str])
         "hydra/launcher=submitit_slurm",
         "hydra.sweep.dir=runs/.submitit",  # on a file system that the nodes see
         f"hydra.launcher.name={settings.name}",
-        f"hydra.launcher.timeout_min={_minutes(settings.time)}",
+        f"hydra.launcher.timeout_min={max(1, (int(days or 0) * 24 + hours) * 60 + minutes)}",
         f"hydra.launcher.signal_delay_s={settings.warning}",
         *[f"hydra.launcher.{key}={value}" for key, value in asked.items() if value],
     ]
@@ -116,10 +119,3 @@ def submitit_commands(python: str, settings: SlurmSettings, grid: Sequence[str])
         own = [*grid, *axes, "grid=[]"] if block else list(grid)
         lines.append(f"{python} {train_script('python')} -m {shlex.join([*options, *own])}\n")
     return "".join(lines)
-
-
-def _minutes(time: str) -> int:
-    """Turn ``D-HH:MM:SS`` into minutes, not fewer than one."""
-    days, _, clock = time.rpartition("-")
-    hours, minutes, _ = (int(part) for part in clock.split(":"))
-    return max(1, (int(days or 0) * 24 + hours) * 60 + minutes)

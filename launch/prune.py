@@ -42,7 +42,11 @@ def prune_command(values: dict[str, object]) -> None:
     if not runs:
         raise missing_folder("run", Path(settings.run))
     for run in runs:
-        folders, states = prunable(run), spare_states(run)
+        folders, facts = prunable(run), read_run_facts(run)
+        finished = facts is not None and facts.finished
+        kept = set(map(step_name, load_settings(run).kept_steps))
+        # A run that is not finished goes on from its states.
+        states = [one for one in sorted((run / RESUME).glob(STEPS)) if finished and one.name not in kept]
         files = [
             *(folder / WEIGHTS for folder in folders),
             *(file for state in states for file in contents(state)),
@@ -72,14 +76,8 @@ def prunable(run: Path) -> list[Path]:
     for folder in left:
         if faults := find_faults(folder):
             raise RunError(f"{faults[0]}; nothing of {run} is removed")
+    # The weights of others were removed before.
     return [folder for folder in left if read_manifest(folder).has_weights]
-
-
-def spare_states(run: Path) -> list[Path]:
-    """Return the states of a finished run that ``resume.keep_states`` does not name; those of any other are needed."""
-    facts, kept = read_run_facts(run), set(map(step_name, load_settings(run).kept_steps))
-    finished = facts is not None and facts.finished
-    return [state for state in sorted((run / RESUME).glob(STEPS)) if finished and state.name not in kept]
 
 
 def scored_steps(run: Path) -> set[int]:
@@ -89,6 +87,7 @@ def scored_steps(run: Path) -> set[int]:
         step, benchmark, scorer = order_of(run, scores)
         if not score_faults(run, scores):
             steps.setdefault((benchmark, scorer), set()).add(step)
+    # A language of a benchmark is one by itself, as multiblimp/nld.
     lacking = {*load_settings(run).eval.benchmarks} - {benchmark.split("/")[0] for benchmark, _ in steps}
     if lacking or not steps:
         raise UserError(

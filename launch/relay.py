@@ -50,6 +50,7 @@ def _find_handlers(process: int) -> list[int]:
 
 
 def _children(process: int) -> list[int]:
+    """Return the processes that the threads of a process have started."""
     try:
         lists = [path.read_text() for path in Path(f"/proc/{process}/task").glob("*/children")]
     except OSError:  # it has just ended
@@ -58,6 +59,7 @@ def _children(process: int) -> list[int]:
 
 
 def _handles_usr1(process: int) -> bool:
+    """Tell whether a process has a handler for SIGUSR1; one that has just ended has none."""
     try:
         status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     except OSError:

@@ -72,11 +72,15 @@ class SelfTest:
 
     def kill(self) -> str:
         """Kill a run with its states on disk, let it go on, and compare it with the one that was never killed."""
+        # With a state after every step there is one to go on from, whenever the kill comes.
         words = ["train", *self._run("killed"), "resume.seconds=0"]
-        quiet = subprocess.DEVNULL
+        quiet, half = subprocess.DEVNULL, max(run.steps or 0 for run in self._runs("runs")) // 2
         with subprocess.Popen(_command(*words), stderr=quiet, stdout=quiet, env=_environment()) as process:
             began = time.monotonic()
-            while process.poll() is None and not self._is_half_way("killed"):
+            states = f"killed/*/{RESUME}/{STEPS}"
+            while process.poll() is None and all(
+                (parse_step(path.name) or 0) < half for path in self.place.glob(states)
+            ):
                 if time.monotonic() - began > _LIMIT:
                     process.kill()
                     raise RunError(f"no state to resume from within {_LIMIT:.0f} s")
@@ -90,8 +94,7 @@ class SelfTest:
     def train_together(self) -> str:
         """Train one run in several processes, and compare it with that of one process."""
         launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
-        words = [*launcher, str(self.processes), "-m", "ucurve", "train", *self._run("together")]
-        _finish(words)
+        _finish([*launcher, str(self.processes), "-m", "ucurve", "train", *self._run("together")])
         return self._compare("together")
 
     def score(self) -> str:
@@ -131,11 +134,6 @@ class SelfTest:
     def _runs(self, folder: str) -> list[CellStatus]:
         return [cell_status(run) for run in self._folders(folder)]
 
-    def _is_half_way(self, folder: str) -> bool:
-        half = max(run.steps or 0 for run in self._runs("runs")) // 2
-        states = [parse_step(path.name) or 0 for path in self.place.glob(f"{folder}/*/{RESUME}/{STEPS}")]
-        return any(step >= half for step in states)
-
     def _compare(self, folder: str, exact: bool = False) -> str:
         """Compare a run with the one of its seed in ``runs``: its last weights or, if not ``exact``, its last loss."""
         (run,), whole = self._folders(folder), self._folders("runs")[0]
@@ -156,7 +154,13 @@ class SelfTest:
 def selftest_command(values: dict[str, object]) -> None:
     """Make all checks, print what each found, and raise a ``RunError`` if one failed."""
     settings = check(SelfTestSettings, values)
-    _check_devices(settings.gpus)
+    import torch
+
+    there = torch.cuda.device_count()
+    if settings.gpus > there:
+        raise UserError(
+            f"gpus={settings.gpus}: {there} CUDA devices are visible here; gpus=0 tests the processor"
+        )
     os.environ["HF_HUB_OFFLINE"] = "1"  # before the libraries of Hugging Face are imported
     place = Path(settings.out or tempfile.mkdtemp(prefix="ucurve-selftest-"))
     rows, failed = [], []
@@ -175,14 +179,6 @@ def selftest_command(values: dict[str, object]) -> None:
         raise RunError(f"failed: {', '.join(failed)}; the runs are in {place}")
     if settings.out is None:
         shutil.rmtree(place)
-
-
-def _check_devices(gpus: int) -> None:
-    import torch
-
-    there = torch.cuda.device_count()
-    if gpus > there:
-        raise UserError(f"gpus={gpus}: {there} CUDA devices are visible here; gpus=0 tests the processor")
 
 
 def _command(*words: str) -> list[str]:

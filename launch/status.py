@@ -81,7 +81,7 @@ def cell_status(run: Path, steps: int | None = None) -> CellStatus:
         cell=run.name,
         status=status,
         step=int(last["step"]) if last else 0,
-        steps=max(facts.checkpoint_steps, default=steps),
+        steps=max(facts.checkpoint_steps, default=steps),  # the last step has a checkpoint in every schedule
         loss=last.get("loss"),
         tokens_per_second=last.get("tokens_per_second"),
         age=_seconds_since_last_write(run),
@@ -90,6 +90,7 @@ def cell_status(run: Path, steps: int | None = None) -> CellStatus:
 
 
 def _find_status(run: Path, facts: RunFacts, failure: Failure | None) -> tuple[Status, str | None]:
+    """Return the status of a run that has a record, and the reason of a failure."""
     if is_being_written(run):
         return "running", None
     # A run record that is newer than the failure is of a later start.
@@ -118,9 +119,8 @@ def _last_metrics(run: Path) -> dict[str, float]:
     except OSError:
         return {}
     for line in reversed(lines):
-        values = parse_metrics(
-            line
-        )  # None for a line of which the beginning was not read, or the end not written
+        # None for a line of which the beginning was not read, or the end not written.
+        values = parse_metrics(line)
         if values is not None and "step" in values:
             return values
     return {}

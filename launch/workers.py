@@ -51,30 +51,22 @@ def workers_command(arguments: Sequence[str]) -> None:
     settings, left = split_arguments(WorkersSettings, "workers", arguments)
     environments = _list_environments(settings, os.environ)
     if _SCORE in left:
-        worker = _score_worker([argument for argument in left if argument != _SCORE])
+        own = [argument for argument in left if argument != _SCORE]
+        asked = check(ScoreCommand, compose(_SCORE, with_lists(_SCORE, own)))
+        if asked.list or asked.check:
+            raise UserError(f"list and check score nothing, so they need no workers; {command(_SCORE)} does both")
+        worker = [*python_script(_SCORE), *own]
     else:
-        worker, cells = _grid_worker(left)
-        environments = environments[:cells]
+        cells = expand_grid(left)
+        if cells[0].settings.dry_run:
+            plans = command("train", "-m")
+            raise UserError(f"dry_run=true trains nothing, so it needs no workers; {plans} prints the plans")
+        worker = [*python_script("train"), "-m", *left]
+        # A worker more than there are cells would find nothing to do.
+        environments = environments[: len(cells)]
     code = run_workers([sys.executable, *worker], environments)
     if code:
         sys.exit(code)
-
-
-def _grid_worker(grid: list[str]) -> tuple[list[str], int]:
-    """Return what a worker of a grid is started with, and the number of cells."""
-    cells = expand_grid(grid)
-    if cells[0].settings.dry_run:
-        plans = command("train", "-m")
-        raise UserError(f"dry_run=true trains nothing, so it needs no workers; {plans} prints the plans")
-    return [*python_script("train"), "-m", *grid], len(cells)
-
-
-def _score_worker(arguments: list[str]) -> list[str]:
-    """Return what a worker that scores is started with."""
-    asked = check(ScoreCommand, compose(_SCORE, with_lists(_SCORE, arguments)))
-    if asked.list or asked.check:
-        raise UserError(f"list and check score nothing, so they need no workers; {command(_SCORE)} does both")
-    return [*python_script(_SCORE), *arguments]
 
 
 def run_workers(command: Sequence[str], environments: Sequence[Mapping[str, str]]) -> int:
@@ -124,6 +116,7 @@ def run_workers(command: Sequence[str], environments: Sequence[Mapping[str, str]
 
 
 def _exit_code(code: int, passed: Collection[int]) -> int:
+    """Return the exit code of a worker by that of its process and the signals that were passed on."""
     if -code in passed:
         return INTERRUPTED if -code == signal.SIGINT else REQUEUE
     # As in a shell, 128 and the signal's number stand for a worker that a signal killed.
@@ -132,27 +125,26 @@ def _exit_code(code: int, passed: Collection[int]) -> int:
 
 def _list_environments(settings: WorkersSettings, environment: Mapping[str, str]) -> list[dict[str, str]]:
     """Return the variables of each worker: the device it sees, and its share of the cores."""
-    devices = [""] * settings.workers if settings.workers is not None else _list_devices(settings, environment)
+    devices = [""] * (settings.workers or 0)
+    if settings.gpus is not None:
+        import torch
+
+        there = torch.cuda.device_count()
+        if there < settings.gpus:
+            raise UserError(
+                f"gpus={settings.gpus}: {there} CUDA devices are visible here; workers=N starts N on the processor"
+            )
+        visible = environment.get(_DEVICES)
+        # A scheduler may have given this process other devices than the first ones.
+        devices = (visible.split(",") if visible else [str(number) for number in range(there)])[: settings.gpus]
     threads = max(1, (os.cpu_count() or 1) // len(devices))
     # A number of threads that the user has set stays.
     return [{_THREADS: str(threads), **environment, _DEVICES: device} for device in devices]
 
 
-def _list_devices(settings: WorkersSettings, environment: Mapping[str, str]) -> list[str]:
-    import torch
-
-    there = torch.cuda.device_count()
-    wanted = settings.gpus or 0
-    if there < wanted:
-        raise UserError(
-            f"gpus={wanted}: {there} CUDA devices are visible here; workers=N starts N on the processor"
-        )
-    visible = environment.get(_DEVICES)
-    # A scheduler may have given this process other devices than the first ones.
-    return (visible.split(",") if visible else [str(number) for number in range(there)])[:wanted]
-
-
 def _start_printer(number: int, source: IO[str] | None, target: TextIO) -> threading.Thread:
+    """Start a thread that prints the lines of a worker as they come, after its number."""
+
     def print_lines() -> None:
         for line in source or ():
             target.write(f"[{number}] {line}")

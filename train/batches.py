@@ -68,6 +68,7 @@ def batches_command(values: Mapping[str, object]) -> None:
 
 
 def _write(file: TextIO, batches: SeenBatches, settings: BatchesSettings) -> None:
+    """Write the sequences of the steps asked for as text, or as a record each with the columns that the run has."""
     sequences = batches.between(settings.after, settings.to)
     if settings.format == "text":
         steps = f"steps {settings.after + 1:,} to {settings.to:,}"
@@ -76,7 +77,13 @@ def _write(file: TextIO, batches: SeenBatches, settings: BatchesSettings) -> Non
         name = batches.run.run.resolve().name
         what = "with what the model sees of it below" if batches.masking else "ends with its last target"
         file.write(f"{name}: {steps}, {size}; every sequence {what}\n")
-        file.writelines(_format_sequence(seen, settings.ids) for seen in sequences)
+        for seen in sequences:
+            first, last = seen.documents[0], seen.documents[-1]
+            documents = f"document {first}" if first == last else f"documents {first} to {last}"
+            place = f"sequence {seen.sequence}  epoch {seen.epoch}  {documents}  position {seen.position:,}"
+            ids = [" ".join(map(str, seen.ids))] if settings.ids else []
+            shown = [f"\nstep {seen.step:,}  {place}", *ids, seen.text, *([seen.masked] if seen.masked else [])]
+            file.write("\n".join(shown) + "\n")
         return
     left_out = set() if settings.ids else {"ids", "inputs", "targets"}
     left_out |= set() if batches.masking else {"masked", "inputs", "targets"}
@@ -91,14 +98,6 @@ def _write(file: TextIO, batches: SeenBatches, settings: BatchesSettings) -> Non
         writer.writerow(
             " ".join(map(str, value)) if isinstance(value, list) else value for value in record.values()
         )
-
-
-def _format_sequence(seen: SeenSequence, ids: bool) -> str:
-    first, last = seen.documents[0], seen.documents[-1]
-    documents = f"document {first}" if first == last else f"documents {first} to {last}"
-    where = f"step {seen.step:,}  sequence {seen.sequence}  epoch {seen.epoch}  {documents}  position {seen.position:,}"
-    shown = [*([" ".join(map(str, seen.ids))] if ids else []), seen.text, *([seen.masked] if seen.masked else [])]
-    return "\n".join([f"\n{where}", *shown]) + "\n"
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The commands ``train.py`` (one run or every cell of a grid) and ``tokenizers/build.py`` (one tokenizer)."""
 
+import itertools
 import os
 import shlex
 import textwrap
@@ -14,7 +15,6 @@ from ucurve.errors import RunError, UserError
 from ucurve.invocation import command
 from ucurve.progress import log_line
 from ucurve.text_table import format_table
-from ucurve.training.config import RunRequest
 from ucurve.training.corpus.corpus import Corpus, pin_corpus
 from ucurve.training.corpus.files import recall_hashes
 from ucurve.training.corpus.settings import CorpusSettings
@@ -42,10 +42,18 @@ def train_command(composed: Sequence[Composed]) -> None:
         UserError: for a mistake in the configuration, before anything runs, or in the files that a single run names.
         RunError: when a single run cannot continue, or a cell of a grid failed.
     """
-    cells = train_cells(composed)
+    runs = [cell.settings for cell in train_cells(composed)]
     # Under a launcher every process comes here, and rank 0 alone prints.
-    if not cells[0].settings.dry_run and os.environ.get("RANK", "0") == "0":
-        log_line(f"next: {_next_command([cell.settings for cell in cells])}")
+    if runs[0].dry_run or os.environ.get("RANK", "0") != "0":
+        return
+    found = str(runs[0].folder) if len(runs) == 1 else f"{runs[0].paths.runs}/*"
+    # A run is there to be analyzed, for which it has to be scored.
+    if all(one.eval.scores_here for one in runs):
+        following = command("analyze", f"runs={shlex.quote(found)}")
+    else:
+        benchmarks = ",".join(runs[0].eval.benchmarks) or "demo"
+        following = command("score", f"run={shlex.quote(found)} benchmarks={benchmarks}")
+    log_line(f"next: {following}")
 
 
 def train_cells(composed: Sequence[Composed]) -> list[Cell]:
@@ -57,7 +65,13 @@ def train_cells(composed: Sequence[Composed]) -> list[Cell]:
         for cell in cells:
             say_script(cell.settings.tokenizer, cell.settings.data)
         expected = expect_grid(cells)
-        texts = [_wrapped(run.describe()) for run in expected]
+        texts = []
+        for run in expected:
+            # The words of a plan begin in column 15, in which long lines go on.
+            wrapped = [
+                textwrap.wrap(line, 100, subsequent_indent=" " * 15) for line in run.describe().splitlines()
+            ]
+            texts.append("\n".join(itertools.chain.from_iterable(wrapped)))
         if len(expected) > 1:
             costs = format_table(format_costs(list_costs([run.plan for run in expected])))
             texts.append(f"{costs}\nhours: '{command('cost')}' with the same arguments measures them here")
@@ -73,21 +87,8 @@ def train_cells(composed: Sequence[Composed]) -> list[Cell]:
     return cells
 
 
-def _wrapped(plan: str) -> str:
-    """Wrap the lines of a plan, whose words begin in one column, so that it fits a screen."""
-    lines = [line for text in plan.splitlines() for line in textwrap.wrap(text, 100, subsequent_indent=" " * 15)]
-    return "\n".join(lines)
-
-
-def _next_command(runs: Sequence[RunRequest]) -> str:
-    """Return the command that a finished run, or a grid of them, is for: analyze, after a score."""
-    found = str(runs[0].folder) if len(runs) == 1 else f"{runs[0].paths.runs}/*"
-    if all(one.eval.scores_here for one in runs):
-        return command("analyze", f"runs={shlex.quote(found)}")
-    return command("score", f"run={shlex.quote(found)} benchmarks={','.join(runs[0].eval.benchmarks) or 'demo'}")
-
-
 def _run_grid(cells: Sequence[Cell]) -> None:
+    """Train the runs of a grid one after the other; a ``RunError`` names those that failed, after all were tried."""
     processes = int(os.environ.get("WORLD_SIZE", "1"))
     if processes > 1:
         raise UserError(

@@ -131,6 +131,7 @@ class BatchSettings:
 
     @model_validator(mode="after")
     def _lengths_grow(self) -> "BatchSettings":
+        # A step has equally many tokens whatever the length, so that as many shorter sequences make whole ones.
         lengths = [stage.length for stage in self.shorter]
         if lengths != sorted(set(lengths)) or any(
             self.length % length or length == self.length for length in lengths
@@ -233,6 +234,7 @@ class TrackerSettings:
 
 
 def _read_place(value: object) -> int | str:
+    """Read where a full state is kept: a step, or tokens, which stay text until the size of a step is known."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
         return value
     with contextlib.suppress(ValueError):
@@ -261,6 +263,7 @@ class Paths:
 
 
 def _parse_tokens(value: object) -> int:
+    """Read a budget in tokens; one in words was taken before, which the message names too."""
     if value is None:
         raise ValueError("no value given, as tokens=10M; allowed: 10M, 1.5B, 3e9, 1000000, and 102Mw for words")
     if isinstance(value, list | tuple):
@@ -620,9 +623,8 @@ def _complete(values: Configuration) -> Configuration:
         if kind == "auto" and isinstance(model, dict):
             kind = model.get("objective", "causal")
         objective = given | {"kind": kind}
-        for file in choices(
-            "objective"
-        ):  # keys that this objective does not read have the values of those that do
+        # Keys that this objective does not read have the values of those that do.
+        for file in choices("objective"):
             objective = completed(file, objective)
         added["objective"] = objective
     return values | added

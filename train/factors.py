@@ -42,13 +42,14 @@ def factors_of(settings: RunRequest, parameters: Mapping[str, int]) -> dict[str,
     rest = flatten(without_seeds(settings.identity()) | {"commits": settings.commits})
     others = {key: value for key, value in rest.items() if not key.startswith(_STOOD_FOR)}
     levels = named | others | {"name": settings.name}
-    return {key: _level(value) for key, value in levels.items() if value not in (None, [], ())}
+    # A level is one value, by which runs can be grouped.
+    return {
+        key: value if isinstance(value, str | int | float) else json.dumps(value, ensure_ascii=False)
+        for key, value in levels.items()
+        if value not in (None, [], ())
+    }
 
 
 def read_factors(run: Path, facts: RunFacts) -> dict[str, Level]:
     """Return the levels of a run that was trained before ``run.json`` had them (``factors_of``)."""
     return factors_of(load_settings(run), facts.parameters)
-
-
-def _level(value: object) -> Level:
-    return value if isinstance(value, str | int | float) else json.dumps(value, ensure_ascii=False)

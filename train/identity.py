@@ -26,13 +26,14 @@ _NOT_IDENTITY_OF = {
     "model": ("objective", "size"),  # the run has an objective of its own, and size is a label
 }
 
+# Groups that every configuration of a run has.
 PARTLY_IDENTITY = (
     "data",
     "tokenizer",
     "engine",
     "model",
     "objective",
-)  # groups that every configuration of a run has
+)
 
 Configuration = dict[str, Any]  # as YAML has it
 

@@ -51,9 +51,8 @@ class OptimizerSettings:
 
     learning_rate: PositiveFloat
     minimum: Share  # final learning rate as a share of the peak
-    warmup: Annotated[
-        float | int, BeforeValidator(_read_warmup)
-    ]  # a share of the steps, or from 2 on their number
+    # It is a share of the steps, or from 2 on their number.
+    warmup: Annotated[float | int, BeforeValidator(_read_warmup)]
     betas: tuple[Decay, Decay]
     eps: PositiveFloat
     weight_decay: NonNegativeFloat

@@ -1,6 +1,5 @@
 """The plan of a run, from its settings and vocabulary alone: steps, parameters, FLOPs, checkpoints, disk."""
 
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from ucurve.storage.facts import CheckpointFacts, FullStart, ParentFacts
@@ -135,19 +134,27 @@ def describe_plan(
         stream: the size of the token stream, where it is known.
         tokens_note: where the tokens of a budget in words are from.
     """
-    settings, tokens = plan.settings, plan.tokens
+    settings, batch, tokens = plan.settings, plan.settings.batch, plan.tokens
     by_muon = settings.optimizer.kind == "muon"
     tied = "tied" if plan.parameters.tied else "not tied"
+    parts = [
+        f"part           {name}: {count:,} tokens ({100 * count / tokens:.4g} %)"
+        f"{'' if count else '; the budget ends before this part'}"
+        for name, count in (plan.part_tokens(plan.steps) or {}).items()
+    ]
     lines = [
         f"run            {settings.run_name}",
         f"vocabulary     {plan.vocabulary:,} {vocabulary_note}",
         *[f"parameters     {name:<14}{count:>15,}" for name, count in plan.parameters.as_dict().items()],
         f"embeddings     {tied} to the output layer{_note_large_vocabulary(plan)}",
-        *_describe_lengths(plan),
+        *[
+            f"steps          {len(steps):,} of {batch.tokens // length} x {length} tokens"
+            for length, steps in batch.split_steps(plan.steps)
+        ],
         *([f"goes on from   step {plan.parent.step:,} of {plan.parent.name}"] if plan.parent else []),
         f"tokens         {tokens:,} {tokens_note}".rstrip() + _SPACES.get(settings.tokenizer.kind, ""),
         *_describe_start(plan),
-        *_describe_parts(plan),
+        *parts,
         f"precision      {describe_precision(settings.engine.precision)}",
         f"start token    {describe_start_token(plan, stream)}",
         f"learning rate  {_describe_rate(plan)}",
@@ -188,18 +195,6 @@ def _describe_rate(plan: Plan) -> str:
     return f"{first:.3g} at step 1, {peak:.3g} at its peak, {last:.3g} at the end{form}"
 
 
-def _describe_lengths(plan: Plan) -> Iterator[str]:
-    """Say how many steps there are, and after which of them sequences are longer."""
-    batch = plan.settings.batch
-    for length, steps in batch.split_steps(plan.steps):
-        of = f"{batch.tokens // length} x {length} tokens"
-        yield (
-            f"steps          {plan.steps:,} of {of}"
-            if not batch.shorter
-            else f"steps          {len(steps):,} of {of}"
-        )
-
-
 def _describe_start(plan: Plan) -> list[str]:
     start = plan.settings.started_from
     if start is None:
@@ -207,16 +202,6 @@ def _describe_start(plan: Plan) -> list[str]:
     what = "weights and optimizer" if isinstance(start, FullStart) else "weights"
     new = "" if isinstance(start, FullStart) else ", a new optimizer"
     return [f"start          {what} of step {start.step} of {start.run}{new}"]
-
-
-def _describe_parts(plan: Plan) -> list[str]:
-    """Say how many tokens of each part of the corpus are trained on, and which parts the budget does not reach."""
-    seen = plan.part_tokens(plan.steps) or {}
-    return [
-        f"part           {name}: {count:,} tokens ({100 * count / plan.tokens:.4g} %)"
-        f"{'' if count else '; the budget ends before this part'}"
-        for name, count in seen.items()
-    ]
 
 
 def describe_start_token(plan: Plan, stream: StreamSize | None) -> str:

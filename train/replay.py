@@ -96,6 +96,7 @@ def open_batches(run: Path, cache: Path | None = None, data_path: str | None = N
 
 
 def _rebuild(seen: RunTokens, cache: Path, data_path: str | None) -> TokenStore:
+    """Tokenize the corpus again; a ``UserError`` says why it cannot be, or that it gives other tokens now."""
     run, settings = seen.run, load_settings(seen.run)
     if data_path is not None and settings.data.kind != "text":
         raise UserError(

@@ -66,15 +66,13 @@ def verify_command(values: dict[str, object]) -> None:
     settings = check(VerifySettings, values)
     run = Path(settings.run)
     verify_folder(run, settings.deep)
-    log_line(f"next: {_next_command(run)}")
-
-
-def _next_command(run: Path) -> str:
-    """Return the command that a whole run is for: analyze, after a score on its own benchmarks, if it names some."""
-    if (run / EVAL).is_dir():
-        return command("analyze", f"runs={shlex.quote(str(run))}")
-    benchmarks = ",".join(load_settings(run).eval.benchmarks)
-    return command("score", shlex.join([f"run={run}", f"benchmarks={benchmarks}"]) if benchmarks else "list=true")
+    following = command("analyze", f"runs={shlex.quote(str(run))}")
+    # A run is there to be analyzed, for which it has to be scored, on its own benchmarks if it names some.
+    if not (run / EVAL).is_dir():
+        benchmarks = ",".join(load_settings(run).eval.benchmarks)
+        scoring = shlex.join([f"run={run}", f"benchmarks={benchmarks}"]) if benchmarks else "list=true"
+        following = command("score", scoring)
+    log_line(f"next: {following}")
 
 
 def verify_folder(run: Path, deep: bool = False) -> None:
@@ -132,25 +130,23 @@ def run_faults(run: Path, deep: bool = False) -> list[str]:
 
 
 def _checkpoint_faults(run: Path, plan: Plan, facts: RunFacts) -> list[str]:
+    """Name checkpoints that are not as they were written, and whole ones that are not what the run says."""
     problems: list[str] = []
     whole: list[Path] = []
     for folder in checkpoints(run):
-        found = find_faults(folder)
-        problems += found or _manifest_faults(folder, plan, facts)
-        whole += [] if found else [folder]
+        if found := find_faults(folder):
+            problems += found
+            continue  # what is not as it was written contradicts the run too
+        whole.append(folder)
+        manifest = read_manifest(folder)
+        expected = plan.describe_checkpoint(manifest.step, facts.data_sha256, facts.corpus.tokens)
+        problems += [
+            f"{folder}: {key} is {getattr(manifest, key)!r}, the run says {value!r}"
+            for key, value in expected
+            if getattr(manifest, key) != value
+        ]
     problems += tokenizer_faults(run, facts, whole)
     return problems + twin_faults(whole, plan) + first_weights_faults(whole, plan, facts)
-
-
-def _manifest_faults(folder: Path, plan: Plan, facts: RunFacts) -> list[str]:
-    """Compare the manifest of a whole checkpoint with the plan of the run."""
-    manifest = read_manifest(folder)
-    expected = plan.describe_checkpoint(manifest.step, facts.data_sha256, facts.corpus.tokens)
-    return [
-        f"{folder}: {key} is {getattr(manifest, key)!r}, the run says {value!r}"
-        for key, value in expected
-        if getattr(manifest, key) != value
-    ]
 
 
 def layout_faults(run: Path, steps: Sequence[int], files: Collection[str] = _FILES) -> list[str]:
@@ -206,6 +202,7 @@ def metrics_faults(path: Path, plan: Plan, facts: RunFacts) -> list[str]:
 
 
 def _line_fault(values: Mapping[str, Any] | None, last: int, batch_tokens: int) -> str | None:
+    """Return what is wrong with a line of ``metrics.jsonl`` that follows step ``last``; None for nothing."""
     if values is None:
         return "no readable line"
     step, loss = values.get("step"), values.get("masked_loss", values.get("loss"))

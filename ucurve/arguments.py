@@ -3,11 +3,11 @@
 import itertools
 import re
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import ChoiceSweep
+from hydra.core.override_parser.types import ChoiceSweep, Override
 from hydra.errors import HydraException
 
 from ucurve.config_files import NO_VALUE, groups, known_keys
@@ -16,9 +16,8 @@ from ucurve.fields import format_count
 from ucurve.invocation import command
 
 SEARCHPATH = "hydra.searchpath="
-_NO_TEXT = re.compile(
-    r"\s*([\[{]|\w+\()|.*\$\{", re.DOTALL
-)  # how lists, mappings and sweeps begin; an interpolation
+# So lists, mappings and sweeps begin; an interpolation may stand anywhere.
+_NO_TEXT = re.compile(r"\s*([\[{]|\w+\()|.*\$\{", re.DOTALL)
 BRACKETS = set("[]{}")
 _DEEPEST = 50  # brackets in one another
 _LONGEST_VALUE = 500  # characters of a value in a message
@@ -30,6 +29,7 @@ IMPLIED = {  # by a key that is given, or a key with its value
     "data=demo": ("tokenizer", "char"),
 }
 MULTIRUN = ("-m", "--multirun")
+# Options are these, and Hydra's with a value:
 _OPTIONS = {
     *MULTIRUN,
     "-h",
@@ -38,17 +38,18 @@ _OPTIONS = {
     "-r",
     "--run",
     "--resolve",
-}  # these, and Hydra's with a value:
+}
 _WITH_A_VALUE = {
     *("-c", "--cfg", "-p", "--package", "-i", "--info", "-cn", "--config-name", "-cp", "--config-path"),
     *("--hydra-help", "-sc", "--shell-completion", "--experimental-rerun"),
 }
 _SCORING = "eval."  # before the keys of scoring, where a command has others too
+# Alone they may be meant for training, which has its own keys for them.
 _NOT_OF_SCORING = (
     "device",
     "dtype",
     "words",
-)  # alone they may be meant for training, which has its own keys for them
+)
 _THOUSANDS = re.compile(r"tokens=(\d{1,3}(,\d{3})+)")  # as people write a number, and not several numbers
 _ONE_OF_A_GRID = ("tokens",)  # has no default that shows that it is one number
 
@@ -98,25 +99,19 @@ def with_lists(name: str, arguments: Sequence[str]) -> list[str]:
     defaults = known_keys(name)
     found = []
     for argument in arguments:
-        if not _is_override(argument) or not _is_plain_sweep(argument):
+        override = _parsed(argument) if _is_override(argument) else None
+        value = None if override is None else override._value
+        if not isinstance(value, ChoiceSweep) or not value.simple_form:
             found.append(argument)
             continue
-        key, _, value = argument.partition("=")
+        key, _, values = argument.partition("=")
         default = defaults.get(key.lstrip("+"))
         is_text = isinstance(default, str) and default != NO_VALUE and not set("*$") & set(default)
         if key in (*groups(name), *_ONE_OF_A_GRID) or is_text or isinstance(default, int | float):
             grid = command(name, f"-m {argument}")
             raise UserError(f"{argument}: one value is expected; several make a grid: {grid}")
-        found.append(f"{key}=[{value}]")
+        found.append(f"{key}=[{values}]")
     return found
-
-
-def _is_plain_sweep(argument: str) -> bool:
-    try:
-        value = OverridesParser.create().parse_override(argument)._value
-    except (HydraException, ValueError, RecursionError):
-        return False
-    return isinstance(value, ChoiceSweep) and value.simple_form
 
 
 def with_implied_choices(name: str, arguments: Sequence[str]) -> list[str]:
@@ -125,21 +120,20 @@ def with_implied_choices(name: str, arguments: Sequence[str]) -> list[str]:
     A key that only scoring has is found below ``eval.``: ``benchmarks=blimp`` is the same for ``train`` and ``score``.
     """
     defaults = known_keys(name)
-    arguments = [_below_scoring(argument, defaults) for argument in arguments]
-    given = [argument.lstrip("+") for argument in arguments if _is_override(argument)]
+    found = []
+    for argument in arguments:
+        key = argument.lstrip("+~").partition("=")[0]
+        is_alone = key not in defaults and key not in _NOT_OF_SCORING and f"{_SCORING}{key}" in defaults
+        of_scoring = argument.replace(key, f"{_SCORING}{key}", 1)
+        found.append(of_scoring if is_alone and _is_override(argument) else argument)
+    given = [argument.lstrip("+") for argument in found if _is_override(argument)]
     keys = {argument.partition("=")[0] for argument in given}
     known = groups(name)
     implied: dict[str, str] = {}
     for key, (group, choice) in IMPLIED.items():
         if (key in keys or key in given) and group not in keys and group in known:
             implied.setdefault(group, choice)
-    return [*arguments, *(f"{group}={choice}" for group, choice in implied.items())]
-
-
-def _below_scoring(argument: str, known: Collection[str]) -> str:
-    key = argument.lstrip("+~").partition("=")[0]
-    is_alone = key not in known and key not in _NOT_OF_SCORING and f"{_SCORING}{key}" in known
-    return argument.replace(key, f"{_SCORING}{key}", 1) if is_alone and _is_override(argument) else argument
+    return [*found, *(f"{group}={choice}" for group, choice in implied.items())]
 
 
 def _is_override(argument: str) -> bool:
@@ -154,18 +148,18 @@ def quoted_where_needed(argument: str) -> str:
             f"the argument {shorten(repr(argument))} has more than {_DEEPEST} brackets in one another"
         )
     key, equals, value = argument.partition("=")
-    if not equals or argument.startswith("-") or _is_readable(argument):
+    if not equals or argument.startswith("-") or _parsed(argument) is not None:
         return argument
     unfolded = f"{key}={' '.join(value.splitlines())}"
-    if value.startswith(("[", "{")) and _is_readable(unfolded):  # a list that was written on several lines
+    # A list may be written on several lines.
+    if value.startswith(("[", "{")) and _parsed(unfolded) is not None:
         return unfolded
-    if (
-        "=" in value and "{" not in value and _is_readable(f"{key}={value.replace('=', '_')}")
-    ):  # -rate=wsd in names
+    # Names of runs hold such values, as -rate=wsd.
+    if "=" in value and "{" not in value and _parsed(f"{key}={value.replace('=', '_')}") is not None:
         return f"{key}={re.sub('[^][,]*=[^][,]*', lambda name: _quoted(name[0]), value)}"
     quoted = f"{key}={_quoted(value)}"
     is_text = not set(value) & BRACKETS or _NO_TEXT.match(value) is None
-    return quoted if is_text and _is_readable(quoted) else argument
+    return quoted if is_text and _parsed(quoted) is not None else argument
 
 
 def _quoted(value: str) -> str:
@@ -173,12 +167,12 @@ def _quoted(value: str) -> str:
     return f"'{escaped}'"
 
 
-def _is_readable(argument: str) -> bool:
+def _parsed(argument: str) -> Override | None:
+    """Return an override as Hydra's grammar reads it; None for one that it cannot read."""
     try:
-        OverridesParser.create().parse_override(argument)
+        return OverridesParser.create().parse_override(argument)
     except (HydraException, ValueError, RecursionError):  # an integer of thousands of digits, as many brackets
-        return False
-    return True
+        return None
 
 
 def shorten(text: str) -> str:

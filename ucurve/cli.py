@@ -167,20 +167,28 @@ def run(name: str) -> None:
 
         sys.stdout.write(command_help(name, [one for one in sys.argv[1:] if one not in _HELP]))
         return
-    codes: list[int] = []
+    codes, kept = list[int](), COMMANDS[name].kept
 
     def attempt(work: Callable[[], None]) -> None:
-        codes.append(_exit_code(work, COMMANDS[name].kept))
+        """Do some work; an error that has a message is printed as that message, and its exit code noted."""
+        try:
+            work()
+            sys.stdout.flush()
+        except Exception as error:
+            if _came_of_ctrl_c(error):
+                raise KeyboardInterrupt from error
+            codes.append(_answer(error, kept))
 
     try:
         attempt(lambda: _start(name, attempt))
     except KeyboardInterrupt:
-        codes.append(_report(f"interrupted: {COMMANDS[name].kept}", INTERRUPTED))
+        codes.append(_report(f"interrupted: {kept}", INTERRUPTED))
     if any(codes):
         sys.exit(max(codes))
 
 
 def _start(name: str, attempt: Callable[[Callable[[], None]], None]) -> None:
+    """Call the function of a command, once or for each cell; ``attempt`` does the work of one of several cells."""
     from ucurve.arguments import read_arguments, with_lists
     from ucurve.config import Composed, compose_command_line
 
@@ -223,18 +231,6 @@ def _call(task: str, given: object) -> None:
     getattr(importlib.import_module(module), function)(given)
 
 
-def _exit_code(work: Callable[[], None], kept: str) -> int:
-    """Do some work and return its exit code; an error that has a message is printed as that message."""
-    try:
-        work()
-        sys.stdout.flush()
-    except Exception as error:
-        if _came_of_ctrl_c(error):
-            raise KeyboardInterrupt from error
-        return _answer(error, kept)
-    return 0
-
-
 def _came_of_ctrl_c(error: BaseException | None) -> bool:
     """Tell whether an error followed from Ctrl-C, which OmegaConf answers with an error of its own."""
     return error is not None and (isinstance(error, KeyboardInterrupt) or _came_of_ctrl_c(error.__context__))
@@ -251,20 +247,17 @@ def _answer(error: Exception, kept: str) -> int:
     if isinstance(error, OSError):
         if error.errno in _MACHINE_FAULTS:
             return _report(f"{error}; {kept}", UcurveError.exit_code)
-        return _report(_file_problem(error), UserError.exit_code)
+        problem = str(error)
+        if error.filename is not None and error.strerror is not None:
+            what = "cannot be used" if os.path.lexists(error.filename) else "cannot be opened or made"
+            problem = f"{error.filename}: {what} ({error.strerror})"
+        return _report(problem, UserError.exit_code)
     # A module of ucurve that cannot be imported is a fault of ours, and no package is to be installed.
     if isinstance(error, ImportError) and error.name is not None and error.name.partition(".")[0] != __package__:
         is_missing = isinstance(error, ModuleNotFoundError)
         problem = missing_package(error.name) if is_missing else broken_package(error.name, str(error))
         return _report(problem, UserError.exit_code)
     raise error
-
-
-def _file_problem(error: OSError) -> str:
-    if error.filename is None or error.strerror is None:
-        return str(error)
-    is_new = not os.path.lexists(error.filename)
-    return f"{error.filename}: {'cannot be opened or made' if is_new else 'cannot be used'} ({error.strerror})"
 
 
 def _versions() -> str:
@@ -274,6 +267,7 @@ def _versions() -> str:
 
 
 def _overview() -> str:
+    """Return the list of the commands by their stage of the work."""
     width = max(map(len, COMMANDS))
     what = (
         "ucurve trains small language models, scores every checkpoint on minimal pairs and draws learning curves."

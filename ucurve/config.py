@@ -72,7 +72,8 @@ def compose_command_line(
     composes twice. A launcher of Hydra's (``hydra/launcher=submitit_slurm``) sends the cells to ``run_elsewhere``.
     """
     own = [argument for argument in arguments if argument not in MULTIRUN]
-    if not any(map(_is_for_hydra, own)):
+    words = [argument.lstrip("+~") for argument in own if not argument.startswith(SEARCHPATH)]
+    if not any(word.startswith(("-", "hydra")) for word in words):
         is_grid = len(own) < len(arguments)
         return compose_cells(name, sweep(name, own) if is_grid else [with_implied_choices(name, own)])
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra otherwise prints the error itself and exits with 1
@@ -98,10 +99,6 @@ def compose_command_line(
         if unresolved:
             raise unresolved[0]
     return found
-
-
-def _is_for_hydra(argument: str) -> bool:
-    return argument.lstrip("+~").startswith(("-", "hydra")) and not argument.startswith(SEARCHPATH)
 
 
 @contextlib.contextmanager
@@ -176,17 +173,13 @@ def _split_off_values(name: str, overrides: Sequence[str]) -> tuple[tuple[str, .
 
 @contextlib.contextmanager
 def _composing(name: str) -> Iterator[None]:
-    with (
-        _explaining_errors(name),
-        _stored(name),
-        contextlib.nullcontext() if GlobalHydra().is_initialized() else _initialized(),
-    ):
-        yield
-
-
-def _initialized() -> contextlib.AbstractContextManager[None]:
-    # ``hydra.initialize`` would look through the sources of all callers for the folder of the nearest one.
-    return hydra.initialize_config_module(_NO_FOLDERS, version_base="1.3")
+    with _explaining_errors(name), _stored(name):
+        if GlobalHydra().is_initialized():
+            yield
+            return
+        # ``hydra.initialize`` would look through the sources of all callers for the folder of the nearest one.
+        with hydra.initialize_config_module(_NO_FOLDERS, version_base="1.3"):
+            yield
 
 
 def sweep(name: str, arguments: Sequence[str]) -> list[list[str]]:
@@ -289,21 +282,19 @@ def _explaining_errors(name: str, composed: Sequence[Composed] = ()) -> Iterator
 
 
 def _unknown_key(key: str, name: str) -> str:
+    """Say what is wrong with a key, and what it should be: one of another choice, or of another name."""
     allowed = known_keys(name)
     if key in allowed:
-        return f"the key {key!r} goes with {_choices_with(key)}; give that too"
+        group, _, inner = key.partition(".")
+        # Of the choices of its group, some have the key: in their file, or in one whose keys that takes over.
+        having = [file for file in choices(group) if any(inner in load(one) for one in with_bases(file))]
+        given = " or ".join(f"{group}={Path(file).stem}" for file in having)
+        return f"the key {key!r} goes with {given}; give that too"
     wanted = _ELSEWHERE.get(key, key)
     ends = {one for one in allowed if wanted in (one, one.rpartition(".")[2])}
     same = sorted(ends, key=lambda one: one.startswith("eval."))
     hint = f" Did you mean {' or '.join(map(repr, same))}?" if same else did_you_mean(key, allowed)
     return f"unknown key {key!r}; the keys are those of conf/{name}.yaml and its groups.{hint}"
-
-
-def _choices_with(key: str) -> str:
-    """Say which choices of its group have a key."""
-    group, _, inner = key.partition(".")
-    found = [Path(file).stem for file in choices(group) if any(inner in load(one) for one in with_bases(file))]
-    return " or ".join(f"{group}={one}" for one in found)
 
 
 def describe_problem(detail: ErrorDetails, kind: Any) -> str:

@@ -2,6 +2,7 @@
 
 import functools
 import re
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -9,9 +10,8 @@ from typing import Any, cast
 from omegaconf import OmegaConf
 
 _HERE = Path(__file__).resolve().parent
-CONFIGURATION = next(
-    folder for folder in (_HERE / "conf", _HERE.parent / "conf") if folder.is_dir()
-)  # wheel, checkout
+# The first is that of a wheel, the second that of a checkout.
+CONFIGURATION = next(folder for folder in (_HERE / "conf", _HERE.parent / "conf") if folder.is_dir())
 AT_THE_TOP = "_global_"  # the package of a file whose keys have no group before them
 NO_VALUE = "???"  # OmegaConf's mark for a key that must be given
 _IN_PLACE = "_here_"  # the package of a file whose keys stand among those of the file that names it
@@ -58,23 +58,18 @@ def with_bases(file: str) -> list[str]:
 
 def completed(file: str, given: Mapping[str, object]) -> dict[str, object]:
     """Return given values, and for all other keys those of a file below ``conf/``, but for those that must be given."""
-    values: dict[str, object] = {}
-    for one in reversed(with_bases(file)):
-        values |= load(one)
-    return _merged(
-        {key: value for key, value in values.items() if key not in _NO_KEYS and value != NO_VALUE}, given
-    )
+    values = ChainMap(*map(load, with_bases(file)))
+    usual = {key: value for key, value in values.items() if key not in _NO_KEYS and value != NO_VALUE}
+    return merged(usual, given)
 
 
-def _merged(values: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
+def merged(values: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
     """Put given values in the place of others, in mappings key by key."""
-    merged = dict(values)
+    both = dict(values)
     for key, value in given.items():
         before = values.get(key)
-        merged[key] = (
-            _merged(before, value) if isinstance(before, Mapping) and isinstance(value, Mapping) else value
-        )
-    return merged
+        both[key] = merged(before, value) if isinstance(before, Mapping) and isinstance(value, Mapping) else value
+    return both
 
 
 @functools.cache
@@ -97,6 +92,7 @@ def known_keys(name: str) -> dict[str, object]:
 
 
 def _keys(values: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    """Return the keys below others as one level with dots, parts included."""
     keys: dict[str, object] = {}
     for key, value in values.items():
         if key not in _NO_KEYS:

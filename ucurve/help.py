@@ -136,6 +136,7 @@ def _choice_lines(group: str, choice: str) -> Iterator[str]:
 
 
 def _key_lines(key: Key) -> list[str]:
+    """Return the lines about a key: its default on the left, words about it on the right."""
     value = "..." if key.value == "???" else re.sub(r"\$\{(.*?)\}", r"\1", key.value).replace(", ", ",")
     given = f"  {key.name}={value}"
     said = "; ".join(filter(None, ["needed" * (key.value == "???"), key.words]))

@@ -15,12 +15,13 @@ _INSTALL = "pip install --constraint constraints.txt --editable ."
 _MODULE = "-m"  # what ``python -m`` is called while it imports the packages above a module
 _SCRIPTS = ("ucurve", "ucurve.exe", "train.py", "score.py", "analyze.py", "verify.py", "generate.py", "build.py")
 PROGRAMS = (_MODULE, *_SCRIPTS)
+# Libraries with names that a user may choose too.
 _NAMED_LIKE_DATA = (
     "datasets",
     "tokenizers",
     "transformers",
     "torch",
-)  # libraries with names that a user may choose too
+)
 
 
 def check_interpreter() -> None:
@@ -37,7 +38,15 @@ def check_interpreter() -> None:
 
 def missing_package(package: str) -> str:
     """Say in one message that a package, by its import name, cannot be found, and what to type."""
-    if _is_installed():
+    is_installed = True
+    if IN_CHECKOUT:
+        import importlib.metadata
+
+        # The folder that an installation leaves in the checkout says nothing.
+        elsewhere = [entry for entry in sys.path if Path(entry).resolve() != ROOT]
+        found = importlib.metadata.distributions(name="ucurve", path=elsewhere)
+        is_installed = any(True for _ in found)
+    if is_installed:
         return f"the package {package!r}, which ucurve needs, is missing in this Python ({sys.executable}): {_mend()}"
     return f"ucurve is not installed in this Python ({sys.executable}, no package {package!r}): {_mend()}"
 
@@ -64,6 +73,7 @@ def _hidden_library() -> str:
 
 
 def _problem() -> str:
+    """Say in one message why this Python cannot run ucurve; empty if it can, as far as is known without imports."""
     try:
         import fcntl  # noqa: F401 - to lock files; a part of Python itself, but not on Windows
     except ImportError:
@@ -79,16 +89,6 @@ def _problem() -> str:
     import importlib.util
 
     return _hidden_library() if importlib.util.find_spec(_FIRST_NEEDED) else missing_package(_FIRST_NEEDED)
-
-
-def _is_installed() -> bool:
-    """Tell whether this Python has ucurve; the folder that an installation leaves in the checkout says nothing."""
-    if not IN_CHECKOUT:
-        return True
-    import importlib.metadata
-
-    elsewhere = [entry for entry in sys.path if Path(entry).resolve() != ROOT]
-    return any(True for _ in importlib.metadata.distributions(name="ucurve", path=elsewhere))
 
 
 def _mend() -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from ucurve.interpreter import IN_CHECKOUT, ROOT
 
 CONSOLE, MODULE = "ucurve", "python -m ucurve"
+# Commands that a checkout has a script for.
 _SCRIPTS = (
     "train",
     "score",
@@ -14,7 +15,7 @@ _SCRIPTS = (
     "verify",
     "generate",
     "build",
-)  # commands that a checkout has a script for
+)
 
 
 def command(name: str, arguments: str = "") -> str:
@@ -26,6 +27,7 @@ def command(name: str, arguments: str = "") -> str:
 
 
 def _program(name: str) -> str:
+    """Return the words that start a command."""
     started = sys.argv[0].rpartition(" ")[0]  # ``ucurve.cli.main`` writes ``ucurve train`` there
     if started in (CONSOLE, MODULE):
         return f"{started} {name}"

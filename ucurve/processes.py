@@ -29,9 +29,8 @@ def map_in_processes(
     processes = min(count_processes(), len(arguments))
     if processes < 2:
         return list(map(work, arguments))
-    context = multiprocessing.get_context(
-        "spawn"
-    )  # a fork would copy the threads' locks of the libraries loaded here
+    # A fork would copy the threads' locks of the libraries loaded here.
+    context = multiprocessing.get_context("spawn")
     before = set(multiprocessing.active_children())
     with naming_a_death(what), ProcessPoolExecutor(processes, mp_context=context) as pool:
         try:

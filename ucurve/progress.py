@@ -49,8 +49,13 @@ class ProgressBar:
     def advance(self, units: int = 1, note: str = "", seconds_left: float | None = None) -> None:
         """Count ``units`` more as finished; without ``seconds_left`` the rest is expected to go on as it did so far."""
         self._done += units
-        now = time.monotonic()
-        told = ", ".join(filter(None, [note, self._time_left(now - self._begun, seconds_left)]))
+        now, done = time.monotonic(), self._done - self._done_before
+        notes = [note] if note else []
+        # Nothing is told before a unit is done, as when a batch was too large.
+        if done > 0 and self._done != self._total:
+            by_rate = (now - self._begun) / done * (self._total - self._done)
+            notes.append(f"about {format_seconds(by_rate if seconds_left is None else seconds_left)} left")
+        told = ", ".join(notes)
         if self._bar is not None:
             with _while_terminal_is_there():
                 self._bar.update(self._bar.task_ids[0], completed=self._done, note=told)
@@ -58,14 +63,6 @@ class ProgressBar:
         if now - self._last_line >= max(_SECONDS_BETWEEN_LINES, _SHARE_BETWEEN_LINES * (now - self._begun)):
             self._last_line = now  # what is done sooner needs no lines
             log_line(f"{self._title}: {self._done}/{self._total} {told}")
-
-    def _time_left(self, passed: float, seconds_left: float | None) -> str:
-        """Say how long the rest will take; nothing before a unit is done, as when a batch was too large."""
-        done = self._done - self._done_before
-        if done <= 0 or self._done == self._total:
-            return ""
-        left = passed / done * (self._total - self._done) if seconds_left is None else seconds_left
-        return f"about {format_seconds(left)} left"
 
 
 def log_line(text: str) -> None:

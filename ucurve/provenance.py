@@ -27,9 +27,8 @@ def code_revision() -> str | None:
     here = Path(__file__).resolve()
     root = here.parent.parent
     commit = _git(root, "rev-parse", "HEAD")
-    if not commit or not _git(
-        root, "ls-files", str(here)
-    ):  # not tracked: installed into a folder of another project
+    # Code that is not tracked is installed into a folder of another project.
+    if not commit or not _git(root, "ls-files", str(here)):
         return None
     return f"{commit}+changes" if _git(root, "status", "--porcelain", "--untracked-files=no") else commit
 

@@ -68,9 +68,18 @@ class _Loader(yaml.SafeLoader):
         super().fetch_flow_collection_start(TokenClass)
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Make a node, counting the values in it and those that aliases add."""
         event: yaml.NodeEvent = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent):
-            self._follow(event)
+            # A node that an alias in it stands for would never end.
+            if event.anchor in self._open:
+                raise _at(event.start_mark, f"*{event.anchor} stands inside of &{event.anchor}")
+            size = self._sizes.get(str(event.anchor), 0)  # PyYAML names an unknown anchor itself
+            self._values += size
+            self._by_aliases += size
+            if self._by_aliases > _MOST_BY_ALIASES:
+                problem = f"the aliases up to *{event.anchor} stand for over {_MOST_BY_ALIASES:,} values"
+                raise _at(event.start_mark, problem)
             return super().compose_node(parent, index)
         if len(self._open) == _DEEPEST:
             raise _at(event.start_mark, _TOO_DEEP)
@@ -83,18 +92,8 @@ class _Loader(yaml.SafeLoader):
             self._sizes[event.anchor] = self._values - before
         return node
 
-    def _follow(self, alias: yaml.NodeEvent) -> None:
-        if alias.anchor in self._open:
-            raise _at(alias.start_mark, f"*{alias.anchor} stands inside of &{alias.anchor}")
-        size = self._sizes.get(str(alias.anchor), 0)  # PyYAML names an unknown anchor itself
-        self._values += size
-        self._by_aliases += size
-        if self._by_aliases > _MOST_BY_ALIASES:
-            raise _at(
-                alias.start_mark, f"the aliases up to *{alias.anchor} stand for over {_MOST_BY_ALIASES:,} values"
-            )
-
     def construct_object(self, node: yaml.Node, deep: bool = False) -> object:
+        """Turn a node into a value; refused are integers that Python would not write, and halves of characters."""
         try:
             value = super().construct_object(node, deep)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

@@ -30,9 +30,8 @@ def make(settings: Settings, seed: int) -> Made:
     [card] = cards
     pairs = load_benchmark(card, root).reset_index(drop=True)  # candidates are found by these numbers
     columns = pairs.drop(columns=list(PAIR_COLUMNS))
-    known = (
-        columns.astype(object).where(columns.notna(), None).to_dict("records")
-    )  # JSON has no missing value but null
+    # JSON has no missing value but null.
+    known = columns.astype(object).where(columns.notna(), None).to_dict("records")
     members = zip(pairs["good"], pairs["bad"], known, strict=True)
     candidates = [
         Pair(good, bad, {str(name): value for name, value in row.items()}) for good, bad, row in members

@@ -140,18 +140,20 @@ def _rows_differ_in(feature: str, one: frozenset[str], other: frozenset[str], su
 def _differ_in(
     feature: str, one: Mapping[str, str], other: Mapping[str, str], subject: Mapping[str, str]
 ) -> bool:
+    """Tell whether the features of two words differ in one alone.
+
+    A gender may go missing, and one that comes in must be the subject's.
+    """
     if feature not in one or feature not in other or one[feature] == other[feature]:
         return False
-    return all(_is_same(name, one.get(name), other.get(name), subject) for name in {*one, *other} - {feature})
-
-
-def _is_same(name: str, one: str | None, other: str | None, subject: Mapping[str, str]) -> bool:
-    """Tell whether a feature is the same; a gender may go missing, and one that comes in must be the subject's."""
-    if one == other:
-        return True
-    if name.partition("[")[0] not in _MAY_GO_MISSING:
-        return False
-    return other is None or bool({*(one or subject.get(name, "")).split(",")} & {*other.split(",")})
+    for name in {*one, *other} - {feature}:
+        if one.get(name) == other.get(name):
+            continue
+        allowed = {*(one.get(name) or subject.get(name, "")).split(",")}
+        comes_in = name in other and allowed.isdisjoint(other[name].split(","))
+        if name.partition("[")[0] not in _MAY_GO_MISSING or comes_in:
+            return False
+    return True
 
 
 def _files_of(made: Mapping[str, Any], keys: Mapping[str, Any]) -> tuple[list[Path], Path | None] | None:

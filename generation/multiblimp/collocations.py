@@ -37,9 +37,8 @@ class Collocation:
     condition: Condition
     same: int  # subjects with the value whose verb has it too
     total: int  # all subjects with the value
-    p_greater: (
-        float | None
-    )  # of the binomial test that the probability is above ``BASELINE``; None without counts
+    # By the binomial test that the probability is above ``BASELINE``; None without counts.
+    p_greater: float | None
     p_less: float | None  # the same for below
     mark: Mark
 
@@ -104,6 +103,7 @@ def subject_context(subject: Word) -> Features:
 
 
 def _values(relation: Relation, feature: str, lexicon: Lexicon) -> tuple[str, str] | None:
+    """Return the values of subject and target; of a word of several that of the other, if among them; else None."""
     subject = values_of(
         relation.subject, WORDS[relation.subject.upos], feature, lexicon, subject_context(relation.subject)
     )

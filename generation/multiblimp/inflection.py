@@ -59,7 +59,10 @@ def other_forms(relation: Relation, feature: str, lexicon: Lexicon) -> Iterator[
     if subject != old:
         yield DISAGREES
         return
-    if not _stands_alone(relation):
+    word = relation.target
+    # A contracted form has a sign at its edge, as 've, and other parts have a letter or digit before them.
+    whole = word.start is not None and word.form.strip(EDGE_SIGNS) == word.form
+    if not whole or relation.sentence.text[: word.start][-1:].isalnum():
         yield PART_OF_A_TOKEN
         return
     found = sorted({*(_of_unimorph(relation, name, old, lexicon) or _of_treebanks(relation, name, old, lexicon))})
@@ -78,25 +81,21 @@ def other_forms(relation: Relation, feature: str, lexicon: Lexicon) -> Iterator[
             yield str(next(iter(faults.values())))
 
 
-def _stands_alone(relation: Relation) -> bool:
-    """Tell whether a word is no part of a token, no contracted form, and not written together with the one before."""
-    word = relation.target
-    if word.start is None or word.form.strip(EDGE_SIGNS) != word.form:
-        return False
-    return not relation.sentence.text[: word.start][-1:].isalnum()
-
-
 def _of_treebanks(relation: Relation, name: str, old: frozenset[str], lexicon: Lexicon) -> list[_Found]:
     """Return the forms of the same lemma whose features are those of the word but for one."""
     word, part = relation.target, WORDS[relation.target.upos]
     form, features, lemma = word.form.lower(), annotated(word), word.lemma.lower()
     rows = [row for row in lexicon.by_lemma.get((part, lemma), ()) if row.source == "treebank"]
-    same = [
-        row.form for row in rows if row.annotated == features
-    ]  # several where the features leave something out
+    # Several where the features leave something out.
+    same = [row.form for row in rows if row.annotated == features]
     if name not in features or form not in same:
         return []
-    particle, expected = _particle(lemma, part, lexicon), _expected(relation)
+    # What may stand apart from a verb: voor of voor_komen, vor of vorkommen where kommen is known.
+    particle, is_marked, _ = lemma.partition("_")
+    if not is_marked:
+        beginnings = (at for at in range(2, len(lemma) - 1) if (part, lemma[at:]) in lexicon.by_lemma)
+        particle = lemma[: next(beginnings, 0)]
+    expected = _expected(relation)
     return [
         found
         for row in rows
@@ -120,13 +119,6 @@ def _expected(relation: Relation) -> Features:
     return {at: subject[at] for at in (*names.agreeing, *names.neutralizable) if at in subject} | features_of(
         relation.target
     )
-
-
-def _particle(lemma: str, part: str, lexicon: Lexicon) -> str:
-    """Return what may stand apart from a verb: *voor* of *voor_komen*, *vor* of *vorkommen* where *kommen* is known."""
-    if "_" in lemma:
-        return lemma.partition("_")[0]
-    return next((lemma[:at] for at in range(2, len(lemma) - 1) if (part, lemma[at:]) in lexicon.by_lemma), "")
 
 
 def _differ_in(name: str, part: str, one: Features, other: Features, lexicon: Lexicon) -> bool:
@@ -207,6 +199,7 @@ def _may_be_open(feature: str, changed: str) -> bool:
 def _found(
     relation: Relation, name: str, old: frozenset[str], row: Entry, more: int, count: int
 ) -> Iterator[_Found]:
+    """Yield the form of an entry for each of its values, unless it may have an old one too."""
     values = row.features.get(name, frozenset())
     if values & old:
         return
@@ -221,6 +214,7 @@ def _likeness(one: str, other: str) -> float:
 
 
 def _fault(relation: Relation, feature: str, old: frozenset[str], found: _Found, lexicon: Lexicon) -> str | None:
+    """Return why a form gives no pair; None where it is wrong beside the subject, and nothing else is."""
     word, name = relation.target, relation.name_of(feature)
     if found.form == word.form.lower():
         return SAME_FORM
@@ -236,21 +230,16 @@ def _fault(relation: Relation, feature: str, old: frozenset[str], found: _Found,
         return HAS_OLD_VALUE
     subject = relation.subject
     others = lexicon.values(WORDS[subject.upos], subject.form.lower(), feature, subject_context(subject))
-    if (others is not None and found.value in others) or (
-        feature == "Number" and _is_indeclinable(subject, lexicon)
-    ):
+    entries = lexicon.by_lemma.get((WORDS[subject.upos], subject.lemma.lower()), ())
+    cases = frozenset().union(*(entry.features.get("Case", frozenset()) for entry in entries))
+    alone = {subject.lemma.lower()} == {subject.form.lower(), *(entry.form for entry in entries)}
+    # A noun of a language with cases that is known in one form alone, though it is a plural or oblique one.
+    indeclinable = alone and cases and (subject.feats.get("Number") != "Sing" or not cases <= _CITED)
+    if (others is not None and found.value in others) or (feature == "Number" and indeclinable):
         return AMBIGUOUS_SUBJECT
     if _can_be_addressed(relation, feature, found.value, lexicon):
         return ADDRESS
     return ELISION if _changes_elision(relation, found.form, lexicon) else None
-
-
-def _is_indeclinable(subject: Word, lexicon: Lexicon) -> bool:
-    """Tell whether a noun of a language with cases is known in one form alone, though it is a plural or oblique one."""
-    entries = lexicon.by_lemma.get((WORDS[subject.upos], subject.lemma.lower()), ())
-    cases = frozenset().union(*(entry.features.get("Case", frozenset()) for entry in entries))
-    alone = {subject.lemma.lower()} == {subject.form.lower(), *(entry.form for entry in entries)}
-    return alone and bool(cases) and (subject.feats.get("Number") != "Sing" or not cases <= _CITED)
 
 
 def _can_be_addressed(relation: Relation, feature: str, value: str, lexicon: Lexicon) -> bool:

@@ -75,6 +75,7 @@ def in_script(text: str, script: str) -> str:
 
 @cache
 def _tables(script: str) -> list[tuple[dict[str, str], re.Pattern[str]]]:
+    """Return the steps of a transliteration: the signs that are written otherwise, and a pattern that finds them."""
     tables = read_yaml(Path(__file__).parent / "scripts.yaml", dict[str, list[dict[str, str]]])[script]
     return [
         # Longer signs come first, because a pattern takes the first alternative that fits.

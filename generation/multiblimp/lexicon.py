@@ -12,6 +12,7 @@ from itertools import permutations
 from pathlib import Path
 
 from ucurve.errors import UserError, unknown_name
+from ucurve.gather import gather
 from ucurve.generation.multiblimp.features import (
     WORDS,
     Entry,
@@ -23,7 +24,7 @@ from ucurve.generation.multiblimp.features import (
     with_defaults,
 )
 from ucurve.generation.multiblimp.languages import LanguageSettings, in_script
-from ucurve.generation.treebank import Sentence, Word
+from ucurve.generation.treebank import Sentence
 from ucurve.storage.files import read_utf8
 
 APOSTROPHES = ("'", "’")
@@ -41,20 +42,16 @@ class Lexicon:
         cells: "Cells | None" = None,
     ) -> None:
         entries = tuple(entries)
-        self.elided = frozenset(
-            elided
-        )  # what is left of words before a vowel, without the apostrophe: l of l'eau
+        # What is left of words before a vowel, without the apostrophe: l of l'eau.
+        self.elided = frozenset(elided)
         self.addressed = frozenset(addressed)  # lemmas of nouns that can be read as an address
         self.neutralization = Neutralization(entries)
         self.unannotated = Unannotated(cells or {})
         self.annotated = {  # what the treebanks say of each part of speech
             (entry.part, name) for entry in entries if entry.source == "treebank" for name in entry.annotated
         }
-        self.by_form: dict[tuple[str, str], list[Entry]] = defaultdict(list)
-        self.by_lemma: dict[tuple[str, str], list[Entry]] = defaultdict(list)
-        for entry in entries:
-            self.by_form[entry.part, entry.form].append(entry)
-            self.by_lemma[entry.part, entry.lemma].append(entry)
+        self.by_form = gather(((entry.part, entry.form), entry) for entry in entries)
+        self.by_lemma = gather(((entry.part, entry.lemma), entry) for entry in entries)
 
     def values(self, part: str, form: str, feature: str, context: Features) -> frozenset[str] | None:
         """Return the values that a form may have; None where some entry leaves the feature open, or there is no entry.
@@ -129,16 +126,12 @@ def _forms_apart(sentences: Iterable[Sentence]) -> frozenset[str]:
     for sentence in sentences:
         for word in sentence.words:
             if word.start is not None and word.form.strip(EDGE_SIGNS) == word.form:
-                (together if _written_together(sentence.text, word) else apart)[word.form.lower()] += 1
+                before, after = sentence.text[: word.start][-1:], sentence.text[word.end :][:1]
+                # A sign has no space before it anywhere.
+                is_joined = word.form[:1].isalnum() and (before.isalnum() or after.isalnum())
+                (together if is_joined else apart)[word.form.lower()] += 1
     spaced = apart.total() >= together.total()
     return frozenset(apart if spaced else apart + together)
-
-
-def _written_together(text: str, word: Word) -> bool:
-    assert word.start is not None
-    assert word.end is not None
-    before, after = text[: word.start][-1:], text[word.end :][:1]
-    return word.form[:1].isalnum() and (before.isalnum() or after.isalnum())
 
 
 def elided_words(sentences: Iterable[Sentence]) -> frozenset[str]:
@@ -174,6 +167,7 @@ class Neutralization:
         return having[key, name] / total[key] if total[key] else -1.0
 
     def _count(self, feature: str) -> tuple[Counter[object], Counter[object]]:
+        """Count the entries of each part of speech, value and context, and those among them that have each feature."""
         total, having = Counter[object](), Counter[object]()
         for entry in self._entries:
             key = (entry.part, entry.annotated.get(feature), _context(entry.annotated, feature))
@@ -220,9 +214,8 @@ class Unannotated:
 
 def _changes(cells: Cells, feature: str) -> Collection[tuple[str, str]]:
     """Return the endings that take each other's place in forms of the same annotation that has the feature."""
-    seen: dict[tuple[str, str], set[tuple[str, frozenset[str]]]] = defaultdict(
-        set
-    )  # with which lemmas and values
+    # With which lemmas and values each change was seen.
+    seen: dict[tuple[str, str], set[tuple[str, frozenset[str]]]] = defaultdict(set)
     having = {cell: forms for cell, forms in cells.items() if feature in dict(cell[1])}
     for (lemma, features), forms in having.items():
         for one, other in permutations(forms, 2):
@@ -266,12 +259,13 @@ def _ending(form: str, change: tuple[str, str]) -> str | None:
 _ALTERNATIVE = r"[^,/+\s]+"
 _ARGUMENT = re.compile(r"(NOM|ABS|ERG|DAT|ACC)\((.+)\)|ARG(NO|ABS|ERG|IO|AC)(.+)")  # of UniMorph 4.0, and before
 _LAYERS = {"NOM": "", "NO": "", "IO": "[dat]", "AC": "[acc]"}  # others have their own names
+# They make a verb finite that is not marked as another form.
 _OF_FINITE_VERBS = (
     "Mood",
     "Tense",
     "Person",
     "Number",
-)  # they make a verb finite that is not marked as another form
+)
 
 
 def unimorph_entries(path: Path, language: LanguageSettings) -> list[Entry]:
@@ -299,14 +293,19 @@ def unimorph_entries(path: Path, language: LanguageSettings) -> list[Entry]:
 
 
 def _unimorph_entries(lemma: str, form: str, names: list[str], place: str) -> list[Entry]:
+    """Return the entry of a form by UniMorph's names of its features; none where it is several words or missing."""
     known = feature_names()
     if names[0] not in known.parts:
         raise unknown_name("part of speech", names[0], known.parts, place)
     if not form or " " in form:
         return []
     features: dict[str, set[str]] = defaultdict(set)
-    for name, layer in map(_without_argument, names):
-        for one in re.findall(_ALTERNATIVE, name.strip("{}")):
+    for name in names:
+        values, layer = name, ""
+        if (found := _ARGUMENT.fullmatch(name)) is not None:
+            argument, values = found[1] or found[3], found[2] or found[4]
+            layer = _LAYERS.get(argument, f"[{argument.lower()}]")
+        for one in re.findall(_ALTERNATIVE, values.strip("{}")):
             if one in known.from_unimorph:
                 feature, value = known.from_unimorph[one]
                 features[feature + layer].add(value)
@@ -319,14 +318,5 @@ def _unimorph_entries(lemma: str, form: str, names: list[str], place: str) -> li
         and any(base_of(name) in _OF_FINITE_VERBS for name in features)
     ):
         features["VerbForm"].add("Fin")
-    values = {name: frozenset(found) for name, found in features.items()}
-    return [Entry(lemma, form, part, values, "unimorph", values)]
-
-
-def _without_argument(name: str) -> tuple[str, str]:
-    """Return the features of an argument and its layer, for others the name and no layer."""
-    if (found := _ARGUMENT.fullmatch(name)) is None:
-        return name, ""
-    argument, values = found[1] or found[3], found[2] or found[4]
-    layer = _LAYERS.get(argument, f"[{argument.lower()}]")
-    return values, layer
+    whole = {name: frozenset(values) for name, values in features.items()}
+    return [Entry(lemma, form, part, whole, "unimorph", whole)]

@@ -67,6 +67,7 @@ def make(settings: Settings, seed: int) -> Made:
         name: [
             one
             for one in relations
+            # What may be one thing or several is of the same person in either case.
             if (name == "Person" or not one.counted)
             # The finite verb has the features that the language asks for, or says nothing of them.
             and (one.kind != "SV" or has_features(one.target, language.verb.get(name, {})))
@@ -163,6 +164,7 @@ def _why_none(feature: str, dropped: Mapping[Condition, Counter[str]]) -> str:
 
 
 def _columns(condition: Condition, other: str, collocations: Mapping[Condition, Collocation]) -> dict[str, Value]:
+    """Return the columns that all pairs of a paradigm have in common."""
     values = feature_names().agreeing[base_of(condition.feature)].values
     return {
         "feature_vals": f"{values[condition.value]} -> {values[other]}",
@@ -178,6 +180,7 @@ def _paradigm(
     dropped: dict[Condition, Counter[str]],
     collocations: Mapping[Condition, Collocation],
 ) -> Listed:
+    """Return the paradigm of a condition and another value; without pairs where the language shows no agreement."""
     kind, name, value, order = condition
     feature, layer = base_of(name), name.removeprefix(base_of(name))
     names = feature_names().agreeing[feature]
@@ -218,13 +221,11 @@ BALANCED = ("subject", "verb", "distance", "all_congruent", "all_incongruent")
 
 def inverse_probabilities(candidates: Sequence[Pair]) -> list[float]:
     """Return P(x)^-1 over the sum of all P^-1, P(x) the product of the frequencies of the ``BALANCED`` values of x."""
-    rows = [[_value(candidate, name) for name in BALANCED] for candidate in candidates]
+    rows = []
+    for candidate in candidates:
+        values = [candidate.columns[name] for name in BALANCED]
+        rows.append([value.lower() if isinstance(value, str) else value for value in values])
     counts = [Counter(column) for column in zip(*rows, strict=True)]
     inverse = [prod(len(rows) / count[value] for count, value in zip(counts, row, strict=True)) for row in rows]
     total = sum(inverse)
     return [weight / total for weight in inverse]
-
-
-def _value(candidate: Pair, name: str) -> object:
-    value = candidate.columns[name]
-    return value.lower() if isinstance(value, str) else value

@@ -85,7 +85,12 @@ def find_relations(sentence: Sentence, language: LanguageSettings | None = None)
         if any(mark in child.deprel for child in children for mark in _CLAUSAL):
             continue
         finite, role = _finite(head, children)
-        counted = _is_counted(subject, sentence, language)
+        # It may be one thing or several whatever its number: ten heads, a part, X with Y.
+        counted = subject.lemma.lower() in language.quantities or any(
+            (child.relation in language.no_agreement_with and child.lemma.lower() not in language.one)
+            or any(word.lemma.lower() in language.comitative for word in sentence.children[child.id])
+            for child in sentence.children[subject.id]
+        )
         if finite is not None:
             yield _relation(sentence, "SV", role, subject, finite, counted)
         auxiliaries = {child.lemma.lower() for child in children if child.relation == "aux"}
@@ -93,15 +98,6 @@ def find_relations(sentence: Sentence, language: LanguageSettings | None = None)
             language.no_agreement_after
         ):
             yield _relation(sentence, "SP", "participle", subject, head, counted)
-
-
-def _is_counted(subject: Word, sentence: Sentence, language: LanguageSettings) -> bool:
-    """Tell whether a subject may be one thing or several whatever its number: *ten heads*, *a part*, *X with Y*."""
-    return subject.lemma.lower() in language.quantities or any(
-        (child.relation in language.no_agreement_with and child.lemma.lower() not in language.one)
-        or any(word.lemma.lower() in language.comitative for word in sentence.children[child.id])
-        for child in sentence.children[subject.id]
-    )
 
 
 def addressed_nouns(sentences: Iterable[Sentence], language: LanguageSettings) -> set[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from ucurve.errors import UserError
+from ucurve.gather import gather
 from ucurve.storage.files import decode_utf8
 
 ASPECT_PAIRS, FREQUENCIES = "aspect_pair_zal.csv.gz", "freqrnc2011.csv.gz"
@@ -31,13 +32,11 @@ MINIMUM_IPM: Final = 1.0
 class Resources:
     """What rules may use beside the lists that ship with the project; what is not given is empty."""
 
-    aspect_pairs: Mapping[str, str] = field(
-        default_factory=dict
-    )  # the most frequent perfective partner of each verb
+    # The most frequent perfective partner of each verb.
+    aspect_pairs: Mapping[str, str] = field(default_factory=dict)
     frequencies: Mapping[Key, float] = field(default_factory=dict)  # occurrences in a million words
-    past_markers: Mapping[str, Sequence[str]] = field(
-        default_factory=dict
-    )  # adjectives of past time by their noun
+    # Adjectives of past time by their noun.
+    past_markers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     future_markers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     words_per_place: int | None = (
         None  # how many words are tried where many fit, drawn by the sentence; None for all
@@ -48,10 +47,7 @@ class Resources:
     @cached_property
     def common(self) -> Mapping[str, tuple[str, ...]]:
         """The lemmas of each part of speech that occur at least ``MINIMUM_IPM`` times in a million words."""
-        found: dict[str, list[str]] = {}
-        for (lemma, pos), ipm in self.frequencies.items():
-            if ipm >= MINIMUM_IPM:
-                found.setdefault(pos, []).append(lemma)
+        found = gather((pos, lemma) for (lemma, pos), ipm in self.frequencies.items() if ipm >= MINIMUM_IPM)
         return {pos: tuple(lemmas) for pos, lemmas in found.items()}
 
 
@@ -104,6 +100,7 @@ def _rows(path: Path, delimiter: str, columns: Sequence[str]) -> list[tuple[int,
 
 
 def _frequencies(path: Path) -> dict[Key, float]:
+    """Read how often each lemma occurs in a million words."""
     found: dict[Key, float] = {}
     for number, (lemma, pos, ipm) in _rows(path, "\t", ("Lemma", "PoS", "Freq(ipm)")):
         try:
@@ -114,6 +111,7 @@ def _frequencies(path: Path) -> dict[Key, float]:
 
 
 def _aspect_pairs(path: Path, frequencies: Mapping[Key, float]) -> dict[str, str]:
+    """Read the perfective partner of each imperfective verb."""
     found: dict[str, str] = {}
     for _, (imperfective, perfective) in _rows(path, ",", ("Imp", "Perf")):
         known = found.get(imperfective)
@@ -124,6 +122,7 @@ def _aspect_pairs(path: Path, frequencies: Mapping[Key, float]) -> dict[str, str
 
 
 def _markers(path: Path) -> dict[str, list[str]]:
+    """Read the adjectives of time that go with each noun."""
     text = _text(path)
     if text is None:
         return {}
@@ -138,6 +137,7 @@ def _markers(path: Path) -> dict[str, list[str]]:
 
 
 def _affixes(path: Path, column: str) -> dict[str, list[str]]:
+    """Read the affixes that each root stands with, those of all its homonyms together."""
     found: dict[str, dict[str, None]] = {}
     for number, (root, affixes) in _rows(path, ",", ("root", column)):
         # The cells are lists as Python writes them, which are read without running them.

@@ -4,7 +4,6 @@ import importlib.util
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from ucurve.errors import UserError
 from ucurve.generation.treebank import ROOT, Sentence, Word
@@ -56,25 +55,22 @@ class _Parser:
         tokens = [list(self._tokenize(text)) for text in texts]
         forms = [[token.text for token in sentence] for sentence in tokens]
         for places, morph, syntax in zip(tokens, self._morph.map(forms), self._syntax.map(forms), strict=True):
-            yield _words(places, morph.tokens, syntax.tokens)
-
-
-def _words(places: Sequence[Any], morph: Sequence[Any], syntax: Sequence[Any]) -> tuple[Word, ...]:
-    heads = _without_circles([int(token.head_id) for token in syntax])
-    return tuple(
-        Word(
-            id=number,
-            form=place.text,
-            lemma="",  # slovnet gives none
-            upos=tag.pos,
-            feats=dict(tag.feats),
-            head=heads[number - 1],
-            deprel=arc.rel if heads[number - 1] != ROOT else "root",
-            start=place.start,
-            end=place.stop,
-        )
-        for number, (place, tag, arc) in enumerate(zip(places, morph, syntax, strict=True), start=1)
-    )
+            heads = _without_circles([int(token.head_id) for token in syntax.tokens])
+            words = zip(places, morph.tokens, syntax.tokens, heads, strict=True)
+            yield tuple(
+                Word(
+                    id=number,
+                    form=place.text,
+                    lemma="",  # slovnet gives none
+                    upos=tag.pos,
+                    feats=dict(tag.feats),
+                    head=head,
+                    deprel=arc.rel if head != ROOT else "root",
+                    start=place.start,
+                    end=place.stop,
+                )
+                for number, (place, tag, arc, head) in enumerate(words, start=1)
+            )
 
 
 def _without_circles(heads: list[int]) -> list[int]:

@@ -53,12 +53,14 @@ def read_patterns() -> tuple[Pattern, ...]:
 
 def _fitting(conditions: Mapping[str, str | list[str]], words: Mapping[str, Row], lists: WordLists) -> list[Row]:
     """Return the words of a list that meet conditions, given the words drawn before; no word is drawn twice."""
-    asked = [
-        (column, _codes(condition.removeprefix(_NOT), words), condition.startswith(_NOT))
-        for column, given in conditions.items()
-        if column != "from"
-        for condition in ([given] if isinstance(given, str) else given)
-    ]
+    asked = []
+    for column, given in conditions.items():
+        texts = [given] if isinstance(given, str) else given
+        for condition in texts if column != "from" else ():
+            slot, _, of_slot = condition.removeprefix(_NOT).partition(".")
+            # A condition is a code, or the codes of a word that was drawn before.
+            codes = words[slot].codes(of_slot) if of_slot else frozenset({slot})
+            asked.append((column, codes, condition.startswith(_NOT)))
     drawn = {id(word) for word in words.values()}
     return [
         row
@@ -68,12 +70,9 @@ def _fitting(conditions: Mapping[str, str | list[str]], words: Mapping[str, Row]
     ]
 
 
-def _codes(condition: str, words: Mapping[str, Row]) -> frozenset[str]:
-    slot, _, column = condition.partition(".")
-    return words[slot].codes(column) if column else frozenset({condition})
-
-
 def _fill(text: str, words: Mapping[str, Row]) -> str:
+    """Return the sentence of a text whose fields are forms of words."""
+
     def form(field: re.Match[str]) -> str:
         column = field["column"] or words[field["chooser"]].cells[field["code"]]
         return words[field["slot"]].cells[column]

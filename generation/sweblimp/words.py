@@ -90,6 +90,7 @@ def _columns() -> Mapping[str, Codes]:
 
 
 def _rows(path: Path, header: Sequence[str]) -> Iterator[Row]:
+    """Yield the rows of a list; a ``UserError`` names an empty cell or a row that comes twice."""
     seen: dict[tuple[str, ...], int] = {}
     for number, row in read_rows(path, "lists", header):
         # The first column is the word by which people know it.
@@ -106,6 +107,7 @@ def _rows(path: Path, header: Sequence[str]) -> Iterator[Row]:
 
 
 def _check(row: Row, codes: Codes, lists: WordLists) -> None:
+    """Refuse a form that is no words, and a code that its column does not have."""
     for column, cell in row.cells.items():
         if column not in codes:
             if _WORD.fullmatch(cell) is None:
@@ -113,19 +115,16 @@ def _check(row: Row, codes: Codes, lists: WordLists) -> None:
                     f"{row.place}: {column} must be words of letters with blanks between, not {cell!r}"
                 )
             continue
-        allowed = _allowed(codes[column], lists)
-        for code in sorted(row.codes(column)):
-            if allowed is not None and code not in allowed:
+        given, allowed = row.codes(column), codes[column]
+        if isinstance(allowed, str):
+            name, _, source = allowed.partition(".")
+            # They are the codes of a column of another list; without one, every code is allowed.
+            allowed = (
+                sorted({code for one in lists[name] for code in one.codes(source)}) if source else list(given)
+            )
+        for code in sorted(given):
+            if code not in allowed:
                 raise unknown_name(column, code, allowed, row.place)
-
-
-def _allowed(codes: str | list[str], lists: WordLists) -> list[str] | None:
-    if not isinstance(codes, str):
-        return codes
-    name, _, column = codes.partition(".")
-    if not column:
-        return None
-    return sorted({code for row in lists[name] for code in row.codes(column)})
 
 
 @dataclass(frozen=True)

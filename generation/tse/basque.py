@@ -17,9 +17,8 @@ _OTHER = {"sg": "pl", "pl": "sg"}
 class Grammar(Table):
     """What basque.yaml says."""
 
-    cases: dict[
-        str, dict[str, str]
-    ]  # of each argument, by the paradigm of the auxiliary that agrees with all of them
+    # The case of each argument, by the paradigm of the auxiliary that agrees with all of them.
+    cases: dict[str, dict[str, str]]
     endings: dict[str, dict[str, str]]  # by case and number
 
 

@@ -83,6 +83,7 @@ def read_suites(settings: Settings, language: str) -> list[Suite[Any]]:
 
 
 def _card(languages: dict[str, dict[str, str]], settings: Settings) -> dict[str, object]:
+    """Return the card: in these files the suite stands in the file's name, and only targets are scored."""
     faults = "repeated" if settings.as_published else "not repeated"
     quirks = [f"Sentences are made anew; the faults of the published code are {faults}."]
     quirks += [text for language, text in _QUIRKS.items() if language in settings.languages]

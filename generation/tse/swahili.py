@@ -76,8 +76,14 @@ class Swahili(Suite[Grammar]):
             # Concord classes count from 1.
             "of": lambda state: [Option(self.grammar.of[concord(self.grammar, state["noun"]) - 1], None)],
             "possessor": self._possessors,
-            "demonstrative": self._demonstratives,
-            "adjective": self._adjectives,
+            # What stands behind the possessor agrees with it.
+            "demonstrative": lambda state: [
+                Option(forms[state["possessor"][1] - 1], kind)
+                for kind, forms in self.grammar.demonstratives.items()
+            ],
+            "adjective": lambda state: [
+                Option(self._adjective(word, state["possessor"][1]), word) for word in self._modifiers("a", state)
+            ],
             "relative": self._relatives,
         }
 
@@ -114,16 +120,6 @@ class Swahili(Suite[Grammar]):
         # In the published code a noun with one form in two classes may possess itself.
         taken = None if self.as_published else head.word
         return [option for option in self._nouns if option.choice[1] in wrong and option.text != taken]
-
-    def _demonstratives(self, state: State) -> list[Option]:
-        """Return the demonstratives of the possessor's concord."""
-        of = state["possessor"][1]
-        return [Option(forms[of - 1], kind) for kind, forms in self.grammar.demonstratives.items()]
-
-    def _adjectives(self, state: State) -> list[Option]:
-        """Return the adjectives that fit the possessor."""
-        of = state["possessor"][1]
-        return [Option(self._adjective(word, of), word) for word in self._modifiers("a", state)]
 
     def _relatives(self, state: State) -> list[Option]:
         """Return the relative verbs that fit the possessor."""

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ucurve.analysis.curves.learning import curve_table, learning_figure
@@ -100,17 +99,14 @@ def draw_curves(path: Path, losses: pd.DataFrame, curves: Mapping[tuple[str, str
         title = "Loss (dots: held-out text)" if losses["loss"].eq("held-out").any() else "Training loss"
         panels[0].set(title=title, xlabel="Training tokens", ylabel="Bits per byte")
         for axes, ((benchmark, scorer), table) in zip(panels[1:], curves.items(), strict=False):
-            _draw_accuracy(axes, table, f"{readable(benchmark)} ({scorer})")
+            accuracy = replace(learning_figure(table), line="linking", menus=(), counted=())
+            draw_panel(axes, accuracy, is_one=False)
+            # A name may hold a dollar sign.
+            axes.set_title(f"{readable(benchmark)} ({scorer})", parse_math=False)
+            axes.set(xlabel="Training tokens", ylabel="Accuracy (%)")
+            legend = legend_of(accuracy)
+            axes.legend(list(legend.values()), list(legend))
         for axes in panels[1 + len(curves) :]:
             axes.set_axis_off()
         # The version of matplotlib would be another one on each machine.
         figure.savefig(path, dpi=_DPI, metadata={"Software": None})
-
-
-def _draw_accuracy(axes: Axes, table: pd.DataFrame, title: str) -> None:
-    figure = replace(learning_figure(table), line="linking", menus=(), counted=())
-    draw_panel(axes, figure, is_one=False)
-    axes.set_title(title, parse_math=False)  # a name may hold a dollar sign
-    axes.set(xlabel="Training tokens", ylabel="Accuracy (%)")
-    legend = legend_of(figure)
-    axes.legend(list(legend.values()), list(legend))

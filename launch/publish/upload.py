@@ -1,7 +1,7 @@
 """Uploads published revisions to the Hugging Face hub, a branch for each; the only file that writes there."""
 
 import contextlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ucurve.errors import RunError, UserError, first_line
@@ -26,22 +26,17 @@ def refuse_other_content(repo: str, revisions: Sequence[str], config_sha256: str
             for ref in refs
             if ref.name in revisions
         }
-        others = [
-            name for name in files if files[name] and not _is_of_run(repo, name, files[name], config_sha256)
-        ]
+        others = []
+        for name, there in files.items():
+            manifest = fetch(repo, [MANIFEST], name) / MANIFEST if MANIFEST in there else None
+            is_ours = manifest and read_json_or_empty(manifest).get("config_sha256") == config_sha256
+            others += [name] if there and not is_ours else []
     if others:
         raise UserError(
             f"repo={repo}: {others[0]} holds {', '.join(files[others[0]][:_SHOWN])}, and no {MANIFEST} of this run "
             f"(config_sha256 {config_sha256[:12]}), so that sending the run would remove what is there. Name another "
             "repository; replace=true puts the run in its place"
         )
-
-
-def _is_of_run(repo: str, revision: str, files: Collection[str], config_sha256: str) -> bool:
-    if MANIFEST not in files:
-        return False
-    manifest = fetch(repo, [MANIFEST], revision) / MANIFEST
-    return read_json_or_empty(manifest).get("config_sha256") == config_sha256
 
 
 def upload_revisions(folder: Path, repo: str, revisions: Sequence[str], private: bool = False) -> None:

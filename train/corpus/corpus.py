@@ -119,11 +119,16 @@ class Corpus:
             for part in self.parts:
                 yield from part.documents()
             return
+        # Text that is set apart is never trained on, also where nobody asks for it.
         if held_out is None and self.share:
             held_out = SetApart(self.share)
         if interventions is None and settings.interventions:
             interventions = Interventions(settings.interventions)
-        documents = _change(self._documents(), held_out, interventions)
+        texts = self._read(self.files)
+        if settings.kind != "text":
+            records = _demo_records() if settings.kind == "demo" else _HubStream(settings)
+            texts = (document for record in records for document in split_record(record, settings.unit))
+        documents = _change(texts, held_out, interventions)
         # A corpus without a document is an error, and not an empty stream.
         first = next(documents, None)
         if first is None:
@@ -175,28 +180,24 @@ class Corpus:
 
     @functools.cached_property
     def _content(self) -> object:
+        """What the documents are read from: files with their hashes, the place in the hub, or the demo's sources."""
         settings = self.settings
         if settings.kind == "text":
             names = relative_names(self.files)
             return [[names[file], _sha256(file)] for file in self.files]
         if settings.kind == "hub":
-            commit = (
-                [] if settings.commit is None else [settings.commit]
-            )  # of a local folder only the path is hashed
+            # Of a local folder only the path is hashed.
+            commit = [] if settings.commit is None else [settings.commit]
             return [settings.dataset, settings.subset, settings.split, settings.max_documents, *commit]
-        return _demo_sources()
+        from ucurve.templates import demo
+
+        files = sorted(Path(demo.__file__).parent.rglob("*"))
+        # Python writes its bytecode beside the files, another one in each version.
+        return [sha256_file(file) for file in files if file.is_file() and file.suffix != ".pyc"]
 
     def _read(self, files: Sequence[Path]) -> Iterator[str]:
         for file in files:
             yield from read_documents(file, self.settings.unit, self.settings.text_field)
-
-    def _documents(self) -> Iterator[str]:
-        settings = self.settings
-        if settings.kind == "text":
-            yield from self._read(self.files)
-            return
-        for record in _demo_records() if settings.kind == "demo" else _HubStream(settings):
-            yield from split_record(record, settings.unit)
 
 
 def _sha256(file: Path) -> str:
@@ -212,15 +213,6 @@ def _demo_records() -> tuple[str, ...]:
     from ucurve.templates.demo import training_text
 
     return tuple(training_text())
-
-
-def _demo_sources() -> list[str]:
-    """Return the hashes of the files that make the demo's text: its grammar and the engine."""
-    from ucurve.templates import demo
-
-    files = sorted(Path(demo.__file__).parent.rglob("*"))
-    # Python writes its bytecode beside the files, another one in each version.
-    return [sha256_file(file) for file in files if file.is_file() and file.suffix != ".pyc"]
 
 
 class _HubStream:
@@ -250,6 +242,7 @@ class _HubStream:
 
     @contextlib.contextmanager
     def _naming_errors(self) -> Iterator[None]:
+        """Turn what the library raises into a ``UserError`` that names the data set."""
         try:
             yield
         except UserError:

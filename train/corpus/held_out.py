@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ucurve.training.corpus.readers import PIECE_CHARACTERS, Continuation
 
-SAMPLE_BYTES = 2**18  # the size is of UTF-8
+# Of UTF-8: about 90,000 Chinese characters, and a pass over them costs less than 30,000 training tokens.
+SAMPLE_BYTES = 2**18
 DEFAULT_SHARE = 0.001  # it holds where a corpus has no validation files
 _HASHES = 2**64  # a hash has 8 bytes
 
@@ -124,9 +125,8 @@ class _Sample:
         ]
 
     def go_on(self, state: Sequence[tuple[int, str]]) -> None:
-        self._highest_first = [
-            (-number, base64.b64decode(content)) for number, content in state
-        ]  # sorted, so a heap
+        # Sorted, so a heap.
+        self._highest_first = [(-number, base64.b64decode(content)) for number, content in state]
         self._hashes = {number for number, _ in state}
         self._bytes = sum(len(content) for _, content in self._highest_first)
 

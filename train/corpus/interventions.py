@@ -90,7 +90,13 @@ class Intervention:
             UserError: when the file cannot be read.
         """
         given = {key: value for key, value in asdict(self).items() if value is not None}
-        return given if self.file is None else given | {"file": _hash_file(self.name, self.file)}
+        if self.file is None:
+            return given
+        try:
+            return given | {"file": hash_file(Path(self.file))}
+        except OSError as error:
+            message = f"data.interventions: {self.name}: cannot read {self.file} ({error.strerror})"
+            raise UserError(message) from error
 
     def describe(self) -> str:
         """Say what the step does, as ``drop every sentence with 'any'``."""
@@ -115,8 +121,15 @@ class Intervention:
             texts = self.contains
             return lambda unit: any(text in unit for text in texts)
         if self.file is not None:
-            lines, hashes = _read_file(self.name, self.file)
-            return lambda unit: unit in lines or (bool(hashes) and _sha256(unit) in hashes)
+            lines = {line.strip() for line in read_utf8(Path(self.file)).split("\n")} - {""}
+            if not lines:
+                raise UserError(f"data.interventions: {self.name}: {self.file} has no line with text")
+            # A file may hold hashes of texts in their place.
+            hashes = {line for line in lines if _SHA256.fullmatch(line)}
+            plain = lines - hashes
+            return lambda unit: (
+                unit in plain or (bool(hashes) and hashlib.sha256(unit.encode()).hexdigest() in hashes)
+            )
         return lambda _: True
 
 
@@ -136,6 +149,7 @@ class _Step:
         return found
 
     def _change(self, text: str, dropped: Callable[[str], None]) -> list[str]:
+        """Return what becomes of a document: none, one, or as many copies as are asked for; it may be blank."""
         settings = self.settings
         if settings.do == "shuffle":
             return [_shuffle(text, settings.unit, settings.seed or 0)]
@@ -255,26 +269,6 @@ def _shuffle_pieces(sentence: str, piece: re.Pattern[str], chance: random.Random
 def _permute(items: list[str], chance: random.Random) -> list[str]:
     # Python promises the same numbers of random() for a seed in all its versions, but not the same shuffle().
     return sorted(items, key=lambda _: chance.random())
-
-
-def _hash_file(name: str, path: str) -> str:
-    try:
-        return hash_file(Path(path))
-    except OSError as error:
-        raise UserError(f"data.interventions: {name}: cannot read {path} ({error.strerror})") from error
-
-
-def _sha256(unit: str) -> str:
-    return hashlib.sha256(unit.encode()).hexdigest()
-
-
-def _read_file(name: str, path: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the texts of a file, a line each, and those lines that are SHA-256 hashes of texts."""
-    lines = {line.strip() for line in read_utf8(Path(path)).split("\n")} - {""}
-    if not lines:
-        raise UserError(f"data.interventions: {name}: {path} has no line with text")
-    hashes = frozenset(line for line in lines if _SHA256.fullmatch(line))
-    return frozenset(lines) - hashes, hashes
 
 
 # A sentence includes the quotation marks and brackets that close after its end.

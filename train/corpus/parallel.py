@@ -51,9 +51,8 @@ def map_batches(
     if processes == 1 or len(start) < 2:
         yield from map(work, batches)
         return
-    context = multiprocessing.get_context(
-        "spawn"
-    )  # a fork would copy the threads' locks of the libraries loaded here
+    # A fork would copy the threads' locks of the libraries loaded here.
+    context = multiprocessing.get_context("spawn")
     pending: collections.deque[Future[Result]] = collections.deque()
     pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_one_thread_each)
     with naming_a_death(what), pool:

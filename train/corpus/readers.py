@@ -20,9 +20,8 @@ from ucurve.training.corpus.files import COMPRESSIONS, compression_by_name, endi
 
 Unit = Literal["record", "line"]
 _ROWS_AT_ONCE = 1024  # so many rows of Parquet are read at once
-_LONGEST_FIELD = (
-    2**31 - 1
-)  # of a table, in characters: a field is a document, and Python allows 131,072 by default
+# The longest field of a table, in characters: a field is a document, and Python allows 131,072 by default.
+_LONGEST_FIELD = 2**31 - 1
 PIECE_CHARACTERS = 2**18  # of a text file that is one document
 _READ_AT_ONCE = 2**20  # of a Parquet column, which is otherwise read whole for each row group
 
@@ -80,6 +79,7 @@ def cut_document(lines: Iterable[str]) -> Iterator[str]:
     part: list[str] = []
     characters, kind = 0, str
     for line in lines:
+        # A token may hold the end of a line together with spaces beside it.
         if characters >= PIECE_CHARACTERS and not line[0].isspace() and part[-1].rstrip("\r\n")[-1:].strip():
             yield kind("".join(part))
             part, characters, kind = [], 0, Continuation
@@ -101,6 +101,7 @@ def _json(path: Path, field: str) -> Iterator[str]:
 
 
 def _texts_of_lines(lines: Iterable[tuple[int, str]], path: Path, field: str) -> Iterator[str]:
+    """Yield the text of each line of JSON."""
     for number, line in lines:
         if not line.strip():
             continue
@@ -164,6 +165,7 @@ def _long_rows(reader: Iterator[list[str]]) -> Iterator[list[str]]:
 
 
 def _parquet(path: Path, field: str) -> Iterator[str]:
+    """Read a column of a Parquet file, a few rows at a time."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -192,28 +194,23 @@ _TEXTS: dict[str, Callable[[Path, str], Iterator[str]]] = {
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file, unpacked and decoded, with their numbers and line ends."""
     number = 0
     try:
         with open_lines(path) as stream:
             for number, raw in enumerate(stream, 1):
-                yield number, _decode(raw, path, number)
+                # A byte order mark is not part of the text.
+                yield number, (raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw).decode()
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"{path}:{number}: not valid UTF-8 (byte {error.start + 1} of the line); convert the file to UTF-8"
+        ) from error
     except DAMAGED as error:
         raise UserError(f"{path}: damaged or cut off after line {number} ({one_line(error)})") from error
 
 
-def _decode(raw: bytes, path: Path, number: int) -> str:
-    if number == 1:
-        raw = raw.removeprefix(b"\xef\xbb\xbf")  # a byte order mark is not part of the text
-    try:
-        return raw.decode()
-    except UnicodeDecodeError as error:
-        message = (
-            f"{path}:{number}: not valid UTF-8 (byte {error.start + 1} of the line); convert the file to UTF-8"
-        )
-        raise UserError(message) from error
-
-
 def _checked_text(value: object, field: str, place: str) -> str:
+    """Return a value that is Unicode text; a ``UserError`` says what else it is."""
     if not isinstance(value, str):
         raise UserError(f"{place}: field {field!r} holds {_type_name(value)}, not text")
     try:
@@ -283,6 +280,7 @@ def one_line(error: Exception) -> str:
 
 
 def _compression(path: Path) -> str | None:
+    """Tell how a file is compressed, by its name or its first bytes; None for one that is plain."""
     with path.open("rb") as file:
         beginning = file.read(len(_POINTER))
     if beginning == _POINTER:

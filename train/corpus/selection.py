@@ -29,9 +29,8 @@ class Selection:
     """The files of a corpus, absolute, in the order they are read."""
 
     files: tuple[Path, ...] = ()
-    notes: tuple[
-        str, ...
-    ] = ()  # on other files of a folder or glob, and on those that may be no text to train on
+    # Notes on other files of a folder or glob, and on those that may be no text to train on.
+    notes: tuple[str, ...] = ()
 
 
 def select_files(paths: Sequence[str], exclude: Sequence[str]) -> Selection:
@@ -66,7 +65,12 @@ def find_validation_files(paths: Sequence[str], training: Sequence[Path]) -> lis
         file for folder in {file.parent for file in training} for file in folder.glob("*") if file.is_file()
     ]
     first = any(family(file) == 0 for file in training)
-    named = {file.absolute() for file in places if _is_validation(file) and (not first or family(file) == 0)}
+    named = set()
+    for file in places:
+        visible = file_form(file) is not None and not file.name.startswith(".")
+        is_validation = fnmatch.fnmatch(file.name, _VALIDATION) or (family(file) != 0 and is_held_out(file))
+        if visible and is_validation and (not first or family(file) == 0):
+            named.add(file.absolute())
     return sorted(named - set(training))
 
 
@@ -77,6 +81,7 @@ def relative_names(files: Sequence[Path]) -> dict[Path, str]:
 
 
 def _select(path: str, exclude: Sequence[str]) -> Selection:
+    """Return the files of one path, as ``select_files`` says, not yet absolute, and notes on those left out."""
     target = Path(path)
     if target.is_file():
         if file_form(target) is None:
@@ -94,16 +99,18 @@ def _select(path: str, exclude: Sequence[str]) -> Selection:
     rest = [file for file in present if file not in set(taken)]
     if not taken:
         excluded = [file for file in there if file not in set(present) and family(file) is not None]
-        raise UserError(
-            f"data.path: no text file in {path!r}; {ALLOWED_FILES}{_why_none(rest, excluded, exclude)}"
+        reasons = [f"{len(excluded)} left out by data.exclude={list(exclude)}"] if excluded else []
+        readable = any(file_form(file) is not None for file in rest)
+        hint = ["'data.exclude=[]' leaves out none of them"] if readable and exclude else []
+        why = "".join(f"; {reason}" for reason in (*reasons, *_describe(rest), *hint))
+        raise UserError(f"data.path: no text file in {path!r}; {ALLOWED_FILES}{why}")
+    notes = [f"data.path={path}: left out {'; '.join(_describe(rest))}"] if rest else []
+    if suspects := [file for file in taken if file in doubtful]:
+        notes.append(
+            f"data.path={path}: trained on although the names say a readme, a licence or another split: "
+            f"{_names(suspects)}; 'data.exclude=[...]' leaves out what it names"
         )
-    return Selection(tuple(taken), tuple(_notes(path, rest, [file for file in taken if file in doubtful])))
-
-
-def _is_validation(file: Path) -> bool:
-    if file_form(file) is None or file.name.startswith("."):
-        return False
-    return fnmatch.fnmatch(file.name, _VALIDATION) or (family(file) != 0 and is_held_out(file))
+    return Selection(tuple(taken), tuple(notes))
 
 
 def _list_files(path: str) -> Iterator[Path]:
@@ -114,8 +121,14 @@ def _list_files(path: str) -> Iterator[Path]:
     elif glob.has_magic(path):
         for match in glob.glob(path, recursive=True):  # noqa: PTH207 - Path.glob takes no absolute pattern
             yield from _below(Path(match))
+    elif not target.parent.is_dir():
+        raise UserError(
+            f"data.path: no file or folder {path!r}; the folder {str(target.parent)!r} does not exist either"
+        )
     else:
-        raise UserError(f"data.path: no file or folder {path!r}{_hint(target)}")
+        close = nearest(target.name, [entry.name for entry in target.parent.iterdir()])
+        hint = f". Did you mean {str(target.with_name(close))!r}?" if close else ""
+        raise UserError(f"data.path: no file or folder {path!r}{hint}")
 
 
 def _below(path: Path) -> Iterator[Path]:
@@ -124,30 +137,6 @@ def _below(path: Path) -> Iterator[Path]:
         hidden = any(part.startswith(".") for part in file.relative_to(path).parts or (file.name,))
         if not hidden and file.is_file():
             yield file
-
-
-def _hint(target: Path) -> str:
-    if not target.parent.is_dir():
-        return f"; the folder {str(target.parent)!r} does not exist either"
-    close = nearest(target.name, [entry.name for entry in target.parent.iterdir()])
-    return f". Did you mean {str(target.with_name(close))!r}?" if close else ""
-
-
-def _notes(path: str, left_out: Sequence[Path], doubtful: Sequence[Path]) -> Iterator[str]:
-    if left_out:
-        yield f"data.path={path}: left out {'; '.join(_describe(left_out))}"
-    if doubtful:
-        yield (
-            f"data.path={path}: trained on although the names say a readme, a licence or another split: "
-            f"{_names(doubtful)}; 'data.exclude=[...]' leaves out what it names"
-        )
-
-
-def _why_none(left_out: Sequence[Path], excluded: Sequence[Path], exclude: Sequence[str]) -> str:
-    reasons = [f"{len(excluded)} left out by data.exclude={list(exclude)}"] if excluded else []
-    readable = any(file_form(file) is not None for file in left_out)
-    hint = ["'data.exclude=[]' leaves out none of them"] if readable and exclude else []
-    return "".join(f"; {reason}" for reason in (*reasons, *_describe(left_out), *hint))
 
 
 def _describe(files: Sequence[Path]) -> Iterator[str]:
@@ -161,6 +150,7 @@ def _describe(files: Sequence[Path]) -> Iterator[str]:
 
 
 def _reason(file: Path) -> str:
+    """Say why a file is left out, or in doubt; in the order in which one would be told them."""
     if is_about_the_corpus(file):
         return "about the corpus"
     if file_form(file) is None:

@@ -115,6 +115,7 @@ def _records(corpus: Corpus) -> Corpus:
 
 
 def _count(records: Corpus, counter: WordCounter, processes: int) -> int:
+    """Count the words of all records, with a line of progress now and then."""
     total, next_line = 0, _WORDS_BETWEEN_LINES
     work = functools.partial(_count_batch, counter)
     for words in map_batches(work, records.documents(), processes, "counts words"):
@@ -135,6 +136,7 @@ def _count_batch(counter: WordCounter, texts: list[str]) -> int:
 
 @functools.cache
 def _jieba_cut() -> Callable[[str], Iterable[str]]:
+    """Return the function of jieba that cuts a text, with its own dictionary and nothing kept on disk."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of newer Pythons about the syntax of its files
         import jieba

@@ -39,9 +39,8 @@ class Recipe:
 class Encoded:
     """Token ids of some documents, each with the end-of-document token in front."""
 
-    tokens: (
-        NDArray[np.uint16] | NDArray[np.uint32]
-    )  # shape [tokens]; the first ones may continue an earlier document
+    # The shape is [tokens]; the first ones may continue an earlier document.
+    tokens: NDArray[np.uint16] | NDArray[np.uint32]
     starts: NDArray[np.int64]  # indices of the tokens that begin a document, shape [documents]
     text_bytes: int  # of the documents as read, in UTF-8
     mark: Mark | None = None  # that comes after them
@@ -83,13 +82,13 @@ def _join_unsafe_cuts(documents: Iterable[str], recipe: Recipe) -> Iterator[str]
     """Join the parts of a document again where the cut would change its ids."""
     held = None
     for document in documents:
-        if (
-            held is not None
-            and isinstance(document, Continuation)
-            and not _is_safe_cut(held, document, _encoder(recipe))
-        ):
-            held = type(held)(held + document)
-            continue
+        if held is not None and isinstance(document, Continuation):
+            line, next_line = held[held.rfind("\n", 0, -1) + 1 :], document[: document.find("\n") + 1] or document
+            # The two adjacent lines must have the same ids together and separately.
+            whole, first, second = (list(ids) for ids in _encoder(recipe)([line + next_line, line, next_line]))
+            if whole != first + second:
+                held = type(held)(held + document)
+                continue
         if held is not None:
             yield held
         held = document
@@ -97,15 +96,9 @@ def _join_unsafe_cuts(documents: Iterable[str], recipe: Recipe) -> Iterator[str]
         yield held
 
 
-def _is_safe_cut(before: str, after: str, encoder: Encoder) -> bool:
-    # The two adjacent lines must have the same ids together and separately.
-    line, next_line = before[before.rfind("\n", 0, -1) + 1 :], after[: after.find("\n") + 1] or after
-    whole, first, second = (list(ids) for ids in encoder([line + next_line, line, next_line]))
-    return whole == first + second
-
-
 @functools.lru_cache(maxsize=1)
 def _encoder(recipe: Recipe) -> Encoder:
+    """Return what encodes texts in this process; one is kept, since a worker encodes with one tokenizer."""
     if recipe.from_file:
         backend = _load_backend(recipe.folder)
         return character_encoder(_read_pipeline(backend)) or _rust_encoder(backend)

@@ -30,7 +30,9 @@ def is_complete_here(folder: Path, key: str) -> bool:
         return is_complete_store(folder, key)
     with lock:
         # The time is taken before the files are read, so that a change during the reading counts as new.
-        started, found = time.time(), _describe(folder)
+        started = time.time()
+        files = sorted((file.name, file.stat()) for file in folder.iterdir())
+        found = sha256_json([[name, of.st_size, of.st_ino, of.st_mtime_ns, of.st_ctime_ns] for name, of in files])
         if read_json_or_empty(record).get("files") == found:
             return True
         whole = is_complete_store(folder, key)
@@ -39,9 +41,3 @@ def is_complete_here(folder: Path, key: str) -> bool:
             with contextlib.suppress(OSError):  # a full disk
                 write_json(record, {"files": found})
         return whole
-
-
-def _describe(folder: Path) -> str:
-    """Return the hash of the names, sizes and times of change of files."""
-    files = sorted((file.name, file.stat()) for file in folder.iterdir())
-    return sha256_json([[name, of.st_size, of.st_ino, of.st_mtime_ns, of.st_ctime_ns] for name, of in files])

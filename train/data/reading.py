@@ -45,16 +45,16 @@ class Reading:
             self.interventions.go_on(state["interventions"])
         place = None if state is None else state["place"]
         for document in self._corpus.marked_documents(place, self.held_out, self.interventions):
-            yield Mark(json.dumps(self._state(document))) if isinstance(document, Mark) else document
-
-    def _state(self, mark: Mark) -> dict[str, Any]:
-        state: dict[str, Any] = {"place": json.loads(mark), "sizes": {}}
-        if isinstance(self.held_out, SetApart):
-            state["held_out"] = self.held_out.state()
-        if self.interventions is not None and self._list is not None:
-            state["interventions"] = self.interventions.state()
-            state["sizes"] = self._list.end_part()
-        return state
+            if not isinstance(document, Mark):
+                yield document
+                continue
+            reached: dict[str, Any] = {"place": json.loads(document), "sizes": {}}
+            if isinstance(self.held_out, SetApart):
+                reached["held_out"] = self.held_out.state()
+            if self.interventions is not None and self._list is not None:
+                reached["interventions"] = self.interventions.state()
+                reached["sizes"] = self._list.end_part()
+            yield Mark(json.dumps(reached))
 
 
 class _DroppedList:

@@ -73,9 +73,8 @@ def build_token_store(
 
     def build(temporary: Path) -> None:
         log_line(f"tokenizing {corpus.settings.run_name} with {tokenizer_folder.name}")
-        goes_on = (
-            corpus.settings.commit is not None
-        )  # of a folder of this machine, the text may be another one now
+        # In a folder of this machine the text may be another one now.
+        goes_on = corpus.settings.commit is not None
         with kept_if_unfinished(target, temporary) if goes_on else contextlib.nullcontext(temporary) as place:
             _build(corpus, tokenizer_folder, place, key, processes or count_processes(), goes_on)
         for line in _effects(read_json_or_empty(temporary / INDEX), target):
@@ -215,6 +214,7 @@ def check_part_budgets(size: StreamSize, settings: CorpusSettings, sequence: int
 
 def _key(corpus: Corpus, tokenizer_folder: Path) -> str:
     files = tokenizer_files(tokenizer_folder)
+    # The held-out text counts, because its tokens lie in the folder of the stream.
     return sha256_json([_FORMAT, corpus.fingerprint(), files, *corpus.held_out_content()])
 
 
@@ -244,6 +244,7 @@ def _join(
 
 
 def _build(corpus: Corpus, tokenizer_folder: Path, folder: Path, key: str, processes: int, goes_on: bool) -> None:
+    """Write the stream of a corpus into a folder, after what is there of it if it ``goes_on``, and its index last."""
     tokenizer = load_tokenizer(tokenizer_folder)
     size = vocabulary_size(tokenizer)
     recipe = make_recipe(tokenizer_folder, tokenizer, "<u2" if size <= 2**16 else "<u4")
@@ -345,7 +346,14 @@ class StreamWriter:
         self.text_bytes += encoded.text_bytes
         rest = encoded.tokens
         while len(rest):
-            rest = rest[self._fill_shard(rest) :]
+            if not self._shards or self._shards[-1]["tokens"] == _SHARD_TOKENS:
+                self._shards.append({"file": f"shard-{len(self._shards):05d}.bin", "tokens": 0})
+            # A shard that a kill has left short is filled up.
+            shard = self._shards[-1]
+            part = rest[: _SHARD_TOKENS - shard["tokens"]]
+            self._write(shard["file"], part.tobytes())
+            shard["tokens"] += len(part)
+            rest = rest[len(part) :]
         if self.length >= self._next_line:
             log_line(f"{self.length:,} tokens in {self.documents:,} documents so far")
             self._next_line += _TOKENS_BETWEEN_LINES
@@ -378,16 +386,6 @@ class StreamWriter:
             "sha256": self._hash.hexdigest(),
             "shards": self._shards,
         }
-
-    def _fill_shard(self, tokens: NDArray[np.generic]) -> int:
-        if not self._shards or self._shards[-1]["tokens"] == _SHARD_TOKENS:
-            self._shards.append({"file": f"shard-{len(self._shards):05d}.bin", "tokens": 0})
-        # A shard that a kill has left short is filled up.
-        shard = self._shards[-1]
-        taken = min(len(tokens), _SHARD_TOKENS - shard["tokens"])
-        self._write(shard["file"], tokens[:taken].tobytes())
-        shard["tokens"] += taken
-        return taken
 
     def _write(self, name: str, content: bytes) -> None:
         with (self._folder / name).open("ab") as file:

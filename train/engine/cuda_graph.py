@@ -31,16 +31,15 @@ class GraphedGradients:
         if share.shape != self._shape:
             self._shape, self._steps, self._recorded = share.shape, 0, None
         self._steps += 1
-        if self._steps == _FIRST_STEPS + 1 and self._is_small():
-            self._record(share)
+        if self._steps == _FIRST_STEPS + 1:
+            total = torch.cuda.get_device_properties(self._device).total_memory
+            needed = torch.cuda.max_memory_allocated(self._device) - torch.cuda.memory_allocated(self._device)
+            if needed < _MEMORY_SHARE * total:
+                self._record(share)
         return self._compute(share) if self._recorded is None else self._recorded.replay(share)
 
-    def _is_small(self) -> bool:
-        total = torch.cuda.get_device_properties(self._device).total_memory
-        needed = torch.cuda.max_memory_allocated(self._device) - torch.cuda.memory_allocated(self._device)
-        return needed < _MEMORY_SHARE * total
-
     def _record(self, share: torch.Tensor) -> None:
+        """Record the operations of a step; where that fails, the steps go on without a graph."""
         try:
             self._recorded = _Recorded(self._compute, self._parameters, share)
         except RuntimeError as error:  # also of too little memory

@@ -61,9 +61,8 @@ class DeepSpeedEngine:
         self._seed = seed  # of dropout
         self._processes = processes
         self._micro_batch = MicroBatch(engine.micro_batch, device, processes)
-        self._scale = (
-            processes.size
-        )  # DeepSpeed averages gradients over the processes; here they are parts of a sum
+        # DeepSpeed averages gradients over the processes; here they are parts of a sum.
+        self._scale = processes.size
         self._clip = optimizer.clip
         # There is one optimizer, because ``check_processes`` refuses Muon under DeepSpeed.
         [self._optimizer] = make_optimizers(model, optimizer)
@@ -96,9 +95,19 @@ class DeepSpeedEngine:
         except torch.OutOfMemoryError as error:
             raise self._micro_batch.too_large(share, str(error)) from error
         set_rate([self._optimizer], learning_rate)
-        return (
-            self._step_unpartitioned(reduced, number) if self._plain else self._step_partitioned(reduced, number)
-        )
+        if self._plain:
+            # Under ZeRO 0 each process has whole gradients, which are clipped here as in ``TorchEngine``.
+            result = read_result(
+                reduced, torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._clip), number
+            )
+            self._engine.step()
+            return result
+        loss_sum, of_separators, *found = reduced.tolist()
+        check_finite(loss_sum, "the loss", number)
+        self._engine.step()  # leaves the weights as they are where the norm is not finite
+        norm = float(self._engine.get_global_grad_norm())
+        check_finite(norm, "the norm of the gradient", number)
+        return StepResult(loss_sum, of_separators, norm, tuple(flag > 0 for flag in found))
 
     def state(self) -> dict[str, torch.Tensor]:
         """Return the full state, gathered from all partitions; see ``Engine.state``."""
@@ -143,26 +152,12 @@ class DeepSpeedEngine:
             total += torch.stack((loss.detach(), of_separators))
         return total
 
-    def _step_unpartitioned(self, reduced: torch.Tensor, number: int) -> StepResult:
-        # Under ZeRO 0 each process has whole gradients, which are clipped here as in ``TorchEngine``.
-        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._clip)
-        result = read_result(reduced, norm, number)
-        self._engine.step()
-        return result
-
-    def _step_partitioned(self, reduced: torch.Tensor, number: int) -> StepResult:
-        loss_sum, of_separators, *flags = reduced.tolist()
-        check_finite(loss_sum, "the loss", number)
-        self._engine.step()  # leaves the weights as they are where the norm is not finite
-        norm = float(self._engine.get_global_grad_norm())
-        check_finite(norm, "the norm of the gradient", number)
-        return StepResult(loss_sum, of_separators, norm, tuple(flag > 0 for flag in flags))
-
     def _partitions(self) -> list[torch.Tensor]:
         """Return this process's part of each parameter group: one flat float32 tensor."""
         return [group["params"][0] for group in self._optimizer.param_groups]
 
     def _load_partitions(self, state: dict[str, torch.Tensor]) -> None:
+        """Load weights and moments into this process's partitions of ZeRO 1 and 2."""
         from deepspeed.utils import safe_set_full_fp32_param, safe_set_full_optimizer_state
 
         taken = next((value for name, value in state.items() if name.startswith("optimizer/step/")), None)
@@ -189,9 +184,8 @@ def import_deepspeed(device: str) -> ModuleType:
     """Import DeepSpeed for a device, quietly and without building anything for the CPU."""
     if device == "cpu":
         os.environ["DS_ACCELERATOR"] = "cpu"
-    warnings.filterwarnings(
-        "ignore", category=FutureWarning, module="torch.distributed"
-    )  # of names DeepSpeed uses
+    # DeepSpeed uses names that warn.
+    warnings.filterwarnings("ignore", category=FutureWarning, module="torch.distributed")
     logging.getLogger("DeepSpeed").setLevel(logging.ERROR)
     import deepspeed
 

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from ucurve.config_files import merged
 from ucurve.errors import UserError, unknown_name
 from ucurve.training.config import EngineSettings
 from ucurve.yaml_files import read_yaml
@@ -54,9 +55,16 @@ def read_override(path: str | None) -> Config:
         values = read_yaml(Path(path), object)  # JSON is YAML
     except UserError as error:
         raise UserError(f"{where}: no readable configuration of DeepSpeed ({error})") from error
-    if not isinstance(values, dict) or not isinstance(values.get("zero_optimization", {}), dict):
+    zero = values.get("zero_optimization", {}) if isinstance(values, dict) else None
+    if not isinstance(values, dict) or not isinstance(zero, dict):
         raise UserError(f"{where}: a mapping is expected, as {json.dumps({'zero_optimization': {}})}")
-    _check_keys(values, where)
+    given = [*values, *(f"zero_optimization.{key}" for key in zero)]
+    taken = [f"{key}: {_SET_BY_THE_RUN[key]}" for key in given if key in _SET_BY_THE_RUN]
+    if taken:
+        raise UserError(f"{where}: these keys cannot be set there: {'; '.join(taken)}")
+    for key in values:
+        if key not in _ALLOWED:
+            raise unknown_name("key", str(key), _ALLOWED, where)
     return values
 
 
@@ -74,23 +82,4 @@ def build_config(settings: EngineSettings, clip: float) -> Config:
     }
     if settings.reduction == "bfloat16":
         base["communication_data_type"] = "bf16"
-    return _merged(base, read_override(settings.config))
-
-
-def _check_keys(values: Config, where: str) -> None:
-    zero = values.get("zero_optimization")
-    given = [*values, *[f"zero_optimization.{key}" for key in (zero if isinstance(zero, dict) else ())]]
-    taken = [f"{key}: {_SET_BY_THE_RUN[key]}" for key in given if key in _SET_BY_THE_RUN]
-    if taken:
-        raise UserError(f"{where}: these keys cannot be set there: {'; '.join(taken)}")
-    for key in values:
-        if key not in _ALLOWED:
-            raise unknown_name("key", str(key), _ALLOWED, where)
-
-
-def _merged(base: Config, over: Config) -> Config:
-    both: Config = {}
-    for key, value in over.items():
-        below = base.get(key)
-        both[key] = _merged(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
-    return base | both
+    return merged(base, read_override(settings.config))

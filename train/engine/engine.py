@@ -267,9 +267,8 @@ def distribute(loss: LossModule, device: torch.device, reduction: Precision) -> 
     """
     devices = None if device.type == "cpu" else [device]
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", FutureWarning
-        )  # the newer name of broadcast_buffers is not in every version
+        # The newer name of broadcast_buffers is not in every version.
+        warnings.simplefilter("ignore", FutureWarning)
         # The buffers, which are the frequencies of the rotary positions, are the same in all processes.
         distributed = DistributedDataParallel(
             loss, devices, broadcast_buffers=False, gradient_as_bucket_view=True

@@ -161,6 +161,7 @@ def choose_device(name: str) -> "torch.device":
     device = torch.device(name)
     if device.type == "cuda" and not torch.cuda.is_available():
         raise UserError(f"engine.device={name!r}: no CUDA device is available here; allowed: auto, cpu")
+    # A processor, of which there is one, counts as number 0.
     if (device.index or 0) >= max(1, torch.cuda.device_count()):
         there = ", ".join(f"cuda:{number}" for number in range(torch.cuda.device_count()))
         raise UserError(f"engine.device={name!r}: no such CUDA device; there are {there}")

@@ -86,7 +86,14 @@ class MicroBatch:
             reserved: bytes that a step needs beside that.
         """
         if self._probed == 0 and self._memory is not None:
-            self._take(min(self._processes.gather(self._estimate(self._memory, share, try_out, reserved))), share)
+            # All processes take the size of the one that has least memory.
+            size = min(self._processes.gather(self._estimate(self._memory, share, try_out, reserved)))
+            if size < len(share):
+                # Of 10 sequences of which 8 fit, 5 and 5 are computed, so that the passes have one shape.
+                self._size = -(-len(share) // -(-len(share) // size))
+                log_line(
+                    f"micro batches of {self._size} sequences, of {len(share)}, fit into the device's memory"
+                )
         self._probed += 1
         # A probe exchanges nothing: in a step, a process without memory would leave the others waiting for gradients.
         while self._processes.any_rank(self._peak(share[: self._sequences(share)], try_out) is None)[0]:
@@ -123,13 +130,6 @@ class MicroBatch:
         except torch.OutOfMemoryError:
             return None
         return 0
-
-    def _take(self, size: int, share: torch.Tensor) -> None:
-        """Take micro batches of at most so many sequences, as equal as possible."""
-        if size < len(share):
-            # Of 10 sequences of which 8 fit, 5 and 5 are computed, so that the passes have one shape.
-            self._size = -(-len(share) // -(-len(share) // size))
-            log_line(f"micro batches of {self._size} sequences, of {len(share)}, fit into the device's memory")
 
     def repeat_until_it_fits(
         self, work: Callable[[], Result], undo: Callable[[], None], share: torch.Tensor

@@ -84,9 +84,8 @@ def parameter_groups(model: nn.Module, settings: OptimizerSettings) -> tuple[lis
 
 def reserved_bytes(model: nn.Module, optimizers: Optimizers) -> int:
     """Return what a step needs beside its passes: gradients that are added up, and moments that are not made yet."""
-    made = any(optimizer.state for optimizer in optimizers)
     # AdamW keeps two moments of each parameter beside its gradient.
-    copies = 1 if made else 3
+    copies = 1 if any(optimizer.state for optimizer in optimizers) else 3
     return copies * sum(one.numel() * one.element_size() for one in model.parameters())
 
 

@@ -137,7 +137,13 @@ def read_processes(environment: Mapping[str, str]) -> Processes:
             f"WORLD_SIZE={environment['WORLD_SIZE']} is set and {', '.join(missing)} not; start several processes "
             "with torchrun or deepspeed, or set all of " + ", ".join(_VARIABLES)
         )
-    rank, size, local_rank = (_number(environment, name) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"))
+    numbers = []
+    for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"):
+        value = environment.get(name, "0")
+        if not value.isdecimal():
+            raise UserError(f"{name}={value!r}: a number is expected, as torchrun sets it")
+        numbers.append(int(value))
+    rank, size, local_rank = numbers
     if rank >= size:
         raise UserError(f"RANK={rank}: a number below WORLD_SIZE={size} is expected")
     return Processes(rank, size, local_rank)
@@ -183,13 +189,6 @@ def _control() -> "ProcessGroup":
 
     group: ProcessGroup = dist.new_group(backend="gloo", timeout=_PATIENCE)
     return group
-
-
-def _number(environment: Mapping[str, str], name: str) -> int:
-    value = environment.get(name, "0")
-    if not value.isdecimal():
-        raise UserError(f"{name}={value!r}: a number is expected, as torchrun sets it")
-    return int(value)
 
 
 def _describe(error: BaseException, rank: int) -> BaseException:

@@ -98,6 +98,7 @@ class StopSignals:
         return Interrupted(f"stopped by {self.name or 'a signal to another process'}: {note}", code)
 
     def _note(self, number: int, _: FrameType | None) -> None:
+        """Note the first signal; raise ``Interrupted`` at once where no step is being taken."""
         if os.getpid() != self._process:  # a forked worker, which has nothing to save
             signal.signal(number, signal.SIG_DFL)
             # The worker ends as by a signal that nobody handles, so that whoever waits for it sees the signal.
@@ -106,9 +107,8 @@ class StopSignals:
         if number == signal.SIGHUP:
             leave_lost_terminal()
         if number == signal.SIGINT and not self._launched:
-            signal.signal(
-                number, signal.SIG_DFL
-            )  # the next one ends the process, also where Python waits for others
+            # The next one ends the process, also where Python waits for others.
+            signal.signal(number, signal.SIG_DFL)
         if self.requested:
             return
         self.name = _NAMES.get(signal.Signals(number), signal.Signals(number).name)

@@ -38,7 +38,12 @@ def grid_cells(composed: Sequence[Composed]) -> list[Cell]:
     Raises:
         UserError: when a cell is not well formed, or two unlike cells have one name.
     """
-    expanded = [cell for one in composed for cell in _expand_own_grid(one)]
+    expanded: list[Composed] = []
+    for one in composed:
+        blocks = own_grid(one.values)
+        # Without the last override each cell would be expanded again.
+        overrides = [(*one.overrides, *cell, "grid=[]") for cell in axis_cells(blocks, one.overrides)]
+        expanded += compose_cells("train", overrides) if blocks else [one]
     found: list[Cell] = []
     problems: dict[str, list[str]] = {}
     for one in expanded:
@@ -52,7 +57,12 @@ def grid_cells(composed: Sequence[Composed]) -> list[Cell]:
             problems.setdefault(str(error), []).append(" ".join(one.overrides))
     if problems:
         raise combine_problems(problems, len(expanded))
-    return _remove_duplicates(found, _replaced_axes(composed))
+    kept: dict[str, Cell] = {}
+    # Two blocks may have the same cell, which is then one run.
+    twins = {cell.name: cell for cell in found if kept.setdefault(cell.name, cell).settings != cell.settings}
+    if twins:
+        raise _twins_error([(kept[name], twins[name]) for name in sorted(twins)], composed)
+    return list(kept.values())
 
 
 def longest_first(cells: Sequence[Cell]) -> list[Cell]:
@@ -70,10 +80,11 @@ def longest_first(cells: Sequence[Cell]) -> list[Cell]:
 
 def axis_cells(blocks: Sequence[Mapping[str, object]], overrides: Sequence[str]) -> list[list[str]]:
     """Return the overrides of every cell of an experiment's ``grid``, in order and without repeats."""
-    found: dict[tuple[str, ...], None] = {}
-    for axes in block_axes(blocks, overrides):
-        for chosen in itertools.product(*axes.values()):
-            found[tuple(f"{key}={format_value(value)}" for key, value in zip(axes, chosen, strict=True))] = None
+    found = dict.fromkeys(
+        tuple(f"{key}={format_value(value)}" for key, value in zip(axes, chosen, strict=True))
+        for axes in block_axes(blocks, overrides)
+        for chosen in itertools.product(*axes.values())
+    )
     return [list(cell) for cell in found]
 
 
@@ -110,33 +121,12 @@ def _is_given(key: str, fixed: set[str]) -> bool:
     return key in fixed or key.partition(".")[0] in fixed
 
 
-def _replaced_axes(composed: Sequence[Composed]) -> list[str]:
-    """Return the axes of experiments for which the user has given one value instead."""
-    keys = {
-        key: None
-        for one in composed
-        for block in own_grid(one.values)
-        for key in block
-        if _is_given(key, _given(one.overrides))
-    }
-    return list(keys)
-
-
 def own_grid(values: Mapping[str, object]) -> list[dict[str, object]]:
     """Return the blocks of axes that a composed configuration has under ``grid``."""
     blocks = values.get("grid") or []
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
         raise UserError(f"grid: got {blocks!r}; a list of axes is expected, as [{{seed: [0, 1]}}]")
     return blocks
-
-
-def _expand_own_grid(one: Composed) -> list[Composed]:
-    blocks = own_grid(one.values)
-    if not blocks:
-        return [one]
-    # Without the last override each cell would be expanded again.
-    overrides = [(*one.overrides, *cell, "grid=[]") for cell in axis_cells(blocks, one.overrides)]
-    return compose_cells("train", overrides)
 
 
 def combine_problems(problems: dict[str, list[str]], cells: int) -> UserError:
@@ -147,21 +137,20 @@ def combine_problems(problems: dict[str, list[str]], cells: int) -> UserError:
     return UserError("\n  ".join(["some cells of the grid are not well formed; nothing was started:", *lines]))
 
 
-def _remove_duplicates(cells: list[Cell], replaced: Sequence[str]) -> list[Cell]:
-    # Two blocks may have the same cell, which is then one run.
-    kept: dict[str, Cell] = {}
-    twins = {cell.name: cell for cell in cells if kept.setdefault(cell.name, cell).settings != cell.settings}
-    if twins:
-        raise _twins_error([(kept[name], twins[name]) for name in sorted(twins)], replaced)
-    return list(kept.values())
-
-
-def _twins_error(twins: Sequence[tuple[Cell, Cell]], replaced: Sequence[str]) -> UserError:
+def _twins_error(twins: Sequence[tuple[Cell, Cell]], composed: Sequence[Composed]) -> UserError:
     """Say which cells have one name, what tells them apart, and what the user's own values did to an experiment."""
     first, second = (set(cell.overrides) for cell in twins[0])
     apart = [", ".join(sorted(one - other)) for one, other in ((first, second), (second, first))]
     text = f"two cells of the grid have one name: {', '.join(one.name for one, _ in twins)}"
     text += f"; the first two differ in {' against '.join(filter(None, apart))}"
+    # The axes of an experiment for which the user has given one value instead.
+    replaced = dict.fromkeys(
+        key
+        for one in composed
+        for block in own_grid(one.values)
+        for key in block
+        if _is_given(key, _given(one.overrides))
+    )
     if replaced:
         return UserError(
             f"{text}. {', '.join(f'{key}=' for key in replaced)} on the command line replaces the experiment's own "
@@ -169,9 +158,8 @@ def _twins_error(twins: Sequence[tuple[Cell, Cell]], replaced: Sequence[str]) ->
             "differs one value on the command line too"
         )
     key = min(first ^ second).partition("=")[0].lstrip("+")
-    name = (
-        f", as 'name={key.rpartition('.')[2]}_${{{key}}}'" if "." in key else ""
-    )  # a choice of a group is no value
+    # A choice of a group is no value.
+    name = f", as 'name={key.rpartition('.')[2]}_${{{key}}}'" if "." in key else ""
     return UserError(f"{text}; an axis that is not in the name needs name= to tell its runs apart{name}")
 
 

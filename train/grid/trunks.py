@@ -174,6 +174,7 @@ def _scheduled(settings: RunSettings) -> tuple[int, ...]:
 
 
 def _write_branch(plan: Plan, trunk: Path, folder: Path, facts: RunFacts) -> None:
+    """Write what a run has at the step at which it leaves its trunk, from what the trunk has."""
     settings, parent = plan.settings, plan.parent
     assert parent is not None, "a branch has a parent"
     shutil.copytree(trunk / TOKENIZER, folder / TOKENIZER)

@@ -101,6 +101,7 @@ class GridRun:
         return self._outcomes[cell.name].status != "running"
 
     def _train_claimed(self, cell: Cell) -> Outcome:
+        """Train a cell that this worker has claimed; an error of it becomes its outcome."""
         failure = read_failure(cell.settings.folder)
         if failure is not None and failure != self._old_failures[cell.name]:
             return _failed(cell, failure)  # another worker has tried it meanwhile
@@ -115,14 +116,14 @@ class GridRun:
             return _failed(cell, failure)
 
     def _train_run(self, cell: Cell) -> Outcome:
+        """Train a cell, or only score it where its run is finished, and return its outcome."""
         facts = read_run_facts(cell.settings.folder)
         finished = facts is not None and facts.finished
         if finished and cell.name not in self._before.values():  # a trunk of other budgets serves as it is
             try:
                 check_same_configuration(cell.settings)
-            except (
-                UserError
-            ) as error:  # a mistake of this command, which must not mark the finished run as failed
+            except UserError as error:
+                # A mistake of this command, which must not mark the finished run as failed.
                 return Outcome(cell.name, "failed", str(error))
         if self._status_before(cell) == "failed" and not cell.settings.folder.exists():
             place = cell.settings.folder.with_name(self._before[cell.name])

@@ -63,6 +63,7 @@ class _SeededDropout(TorchFunctionMode):
         training: bool = True,
         inplace: bool = False,  # noqa: ARG002, callers go on with what is returned
     ) -> torch.Tensor:
+        """Answer a call of dropout, with the arguments of torch's own."""
         if not (training and p):
             return values
         return torch.where(self._kept(values.shape, p), values / (1 - p), 0.0)

@@ -24,9 +24,8 @@ from ucurve.training.model.dropout import dropping
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-HiddenStates = Callable[
-    ..., torch.Tensor
-]  # from a model, token ids and, by name, mask, positions and keys of dropout
+# From a model, token ids and, by name, mask, positions and keys of dropout.
+HiddenStates = Callable[..., torch.Tensor]
 
 
 def make_hidden_states(precision: Precision, compiled: bool = False) -> HiddenStates:
@@ -52,6 +51,7 @@ def _in_float32(
 def _in_bfloat16(
     model: "PreTrainedModel", inputs: torch.Tensor, keys: torch.Tensor | None = None, **context: torch.Tensor
 ) -> torch.Tensor:
+    """Compute the last hidden states in bfloat16, from weights that are cast and embeddings that were looked up."""
     base = cast("PreTrainedModel", model.base_model)
     embedding = base.get_input_embeddings()
     weights = {name: value.bfloat16() for name, value in base.named_parameters() if value is not embedding.weight}

@@ -84,7 +84,12 @@ class LibraryModel:
 
     def __post_init__(self) -> None:
         """Refuse with a ``UserError`` an architecture or key that transformers does not have, or that the run sets."""
-        known, set_by = _known_keys(self.architecture, self.masked), _set_by_run(self.architecture)
+        from transformers import CONFIG_MAPPING
+
+        known = _known_keys(self.architecture, self.masked)
+        own = CONFIG_MAPPING[self.architecture].attribute_map
+        # An architecture may have a name of its own for a key, as n_positions of GPT-2.
+        set_by = _OURS | {own[key]: by for key, by in _OURS.items() if key in own}
         for key in json.loads(self.config):
             if key in set_by:
                 raise UserError(f"model.config.{key} is set by the run (by {set_by[key]}); leave it out")
@@ -151,6 +156,7 @@ class LibraryModel:
             return self._build(vocabulary, context, document_token=0)
 
     def _build(self, vocabulary: int, context: int, document_token: int) -> "PreTrainedModel":
+        """Make the model on the default device, whose parameters say by a mark that they do not decay."""
         with self._explaining():
             configuration = self._configuration(vocabulary, context, document_token)
         refuse_configuration(configuration, self.masked)
@@ -161,6 +167,7 @@ class LibraryModel:
         return model
 
     def _configuration(self, vocabulary: int, context: int, document_token: int) -> "PreTrainedConfig":
+        """Return the configuration of transformers: the keys of the user, and those that the run decides."""
         from transformers import AutoConfig
 
         from ucurve.eval.scoring.masked.frame import NUMBERED_AFTER_PADDING
@@ -223,10 +230,8 @@ def _leave_out_mask(model: "PreTrainedModel", context: int) -> None:
     if model.config._attn_implementation != "sdpa":
         return
     ids = torch.arange(context, device=model.device)[None] % model.config.vocab_size
-    with (
-        torch.no_grad(),
-        sdpa_kernel(SDPBackend.MATH),
-    ):  # on a device, other kernels with a mask compute other bits
+    # On a device, other kernels with a mask compute other bits.
+    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
         before = hidden_states(model, ids)
         model.set_attn_implementation(register_without_mask())
         if not torch.equal(before, hidden_states(model, ids)):
@@ -286,14 +291,6 @@ def _is_read(architecture: str, config: str, masked: bool, key: str) -> bool:
     return one != other
 
 
-def _set_by_run(architecture: str) -> dict[str, str]:
-    """Return which keys the run sets and by what, also by the names that an architecture alone has for them."""
-    from transformers import CONFIG_MAPPING
-
-    own = CONFIG_MAPPING[architecture].attribute_map
-    return _OURS | {own[key]: by for key, by in _OURS.items() if key in own}
-
-
 @cache
 def _count_parameters(design: LibraryModel, vocabulary: int, context: int) -> Parameters:
     return parameters_by_group(design._without_values(vocabulary, context))
@@ -314,6 +311,7 @@ def parameters_by_group(model: "PreTrainedModel") -> Parameters:
 
 
 def _group_of(path: str, kind: str) -> str:
+    """Return the group of the parameters of a module by the names on the way to it, or by its class."""
     if "norm" in kind.lower():
         return "layer_norm"
     for part in reversed(path.split(".")):

@@ -6,19 +6,12 @@ if TYPE_CHECKING:  # settings are checked without torch
     import torch
     from transformers import PreTrainedModel
 
-    from ucurve.huggingface.pretrained import ModelClass
-
 
 def is_masked(model: "PreTrainedModel") -> bool:
     """Tell whether a model is of the class that transformers has for masked models of its architecture."""
     from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
     return MODEL_FOR_MASKED_LM_MAPPING_NAMES.get(model.config.model_type) == type(model).__name__
-
-
-def loading_class(model: "PreTrainedModel") -> "ModelClass":
-    """Return the class that loads checkpoints of a model."""
-    return "AutoModelForMaskedLM" if is_masked(model) else "AutoModelForCausalLM"
 
 
 def output_inputs(model: "PreTrainedModel", hidden: "torch.Tensor") -> "torch.Tensor":

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 _MULTIPLY, _DIVIDE = ("logit_scale", "lm_head_multiplier"), ("logits_scaling",)
 _CAP = ("final_logit_softcapping", "logits_soft_cap", "output_logit_soft_cap")
 _EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts")
+# They are settings of layers that a language model does not have.
 _UNUSED_DROPOUT = (
     "classifier",
     "summary",
     "qa_",
     "seq_classif_",
-)  # of layers that a language model does not have
+)
 _POSITIONS = 8  # tokens of the sequences on which a new model is tried
 _TOLERANCE = 1e-4  # of the largest value
 
@@ -55,9 +56,8 @@ def refuse_configuration(configuration: "PreTrainedConfig", masked: bool = False
     )
     if masked and values.get("is_decoder"):
         raise UserError("model.config.is_decoder is True: such a model does not see what follows a masked token")
-    if (
-        not masked and values.get("is_decoder") is False and configuration.model_type != "gpt_neox"
-    ):  # which ignores it
+    # GPT-NeoX ignores it.
+    if not masked and values.get("is_decoder") is False and configuration.model_type != "gpt_neox":
         raise UserError(
             f"model.architecture={configuration.model_type} sees the tokens that it is to predict; "
             "set model.objective=masked, or take another architecture"
@@ -104,6 +104,7 @@ def refuse_behaviour(model: "PreTrainedModel", architecture: str) -> None:
 
     length = min(_POSITIONS, getattr(model.config, "max_position_embeddings", _POSITIONS))
     ids = torch.arange(length, device=model.device)[None] % model.config.vocab_size
+    # The same with another last token, which no state before it may show.
     other = ids.clone()
     other[:, -1] = (other[:, -1] + 1) % model.config.vocab_size
     output = model.get_output_embeddings()

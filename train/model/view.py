@@ -21,9 +21,8 @@ from ucurve.training.model.masked import is_masked
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-Forward = Callable[
-    ..., torch.Tensor
-]  # from token ids [rows, length] and keywords of a model to [rows, length, width]
+# From token ids [rows, length] and keywords of a model to [rows, length, width].
+Forward = Callable[..., torch.Tensor]
 
 _KEY = "document_attention"  # of a model's configuration: "mask" or "rows", by which checkpoints are measured too
 _WITHIN = 1e-5  # of the largest hidden state

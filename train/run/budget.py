@@ -88,9 +88,21 @@ def list_budget_warnings(request: RunRequest, stream: StreamSize | None = None) 
     """
     if not isinstance(request, RunSettings):
         return []
-    length, warnings = request.batch.length, _list_few_steps(request)
+    length, warnings = request.batch.length, list[str]()
+    if request.steps < _FEW_STEPS:
+        fewer = max(1, request.tokens // (_FEW_STEPS * length))
+        more = f"batch.sequences={fewer} makes them {request.tokens // (fewer * length):,}"
+        remedy = more if fewer < request.batch.sequences else "give more tokens, or a smaller batch.length"
+        warnings.append(
+            f"warning: tokens={request.budget} are {request.steps} steps, which is little to learn from; {remedy}"
+        )
     for data, known, tokens in _shares(request.data, stream, request.steps * request.batch.tokens, length):
-        most, has = _find_length(data, known)
+        if known is not None:
+            most, has = known.length, f"{known.length:,} tokens"
+        elif (beginning := survey_beginning(data)) is not None:
+            most, has = beginning.most_tokens, beginning.describe()
+        else:
+            continue  # as for a text of the hub, of which nothing is read
         # An epoch has whole sequences and a last target, as ``epoch_tokens`` counts.
         times = tokens / max((most - 1) // length * length, 1)
         if most and times > data.max_epochs:
@@ -102,24 +114,6 @@ def list_budget_warnings(request: RunRequest, stream: StreamSize | None = None) 
                 f"{key} is {data.max_epochs}. Lower tokens, or set it to {math.ceil(times)}"
             )
     return warnings
-
-
-def _list_few_steps(settings: RunSettings) -> list[str]:
-    batch = settings.batch
-    if settings.steps >= _FEW_STEPS:
-        return []
-    fewer = max(1, settings.tokens // (_FEW_STEPS * batch.length))
-    more = f"batch.sequences={fewer} makes them {settings.tokens // (fewer * batch.length):,}"
-    few = f"warning: tokens={settings.budget} are {settings.steps} steps, which is little to learn from"
-    return [f"{few}; {more if fewer < batch.sequences else 'give more tokens, or a smaller batch.length'}"]
-
-
-def _find_length(data: CorpusSettings, stream: StreamSize | None) -> tuple[int, str]:
-    """Return how many tokens a corpus has at most, and what says so; 0 where nothing does."""
-    if stream is not None:
-        return stream.length, f"{stream.length:,} tokens"
-    beginning = survey_beginning(data)
-    return (0, "") if beginning is None else (beginning.most_tokens, beginning.describe())
 
 
 def _shares(
@@ -138,6 +132,7 @@ def _shares(
 
 
 def _check_passes(settings: RunRequest, words: int, counted: CountedWords) -> None:
+    """Refuse a budget in words that goes through the corpus more often than allowed."""
     most = counted.words * settings.data.max_epochs
     if words <= most:
         return

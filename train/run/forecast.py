@@ -96,6 +96,7 @@ def _measured_here(runs: Path) -> list[Measured]:
 
 
 def _read_rate(metrics: Path) -> float | None:
+    """Return the median tokens per second of the last steps of a run; None where it has too few."""
     try:
         lines = metrics.read_bytes().splitlines()[-_LAST_STEPS:]
     except OSError:
@@ -105,6 +106,7 @@ def _read_rate(metrics: Path) -> float | None:
 
 
 def _describe_scoring(settings: EvalSettings, checkpoints: int) -> str:
+    """Say what is scored, and when."""
     if settings.when == "never" or not settings.benchmarks:
         return "nothing, as benchmarks= names no benchmark (add one as benchmarks=demo)"
     when = {

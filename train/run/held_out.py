@@ -83,6 +83,7 @@ class HeldOutLog:
         return {int(line.partition(",")[0]): line for line in lines}
 
     def _line(self, step: int) -> str:
+        """Measure a checkpoint in all processes, and return its line of ``held_out.csv``."""
         store, plan, batch = self._run.store, self._run.plan, self._run.plan.settings.batch
         assert store.held_out is not None, "only a run with held-out text has lines"
         # Of int64, shape [tokens].

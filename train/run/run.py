@@ -103,6 +103,7 @@ def _is_finished(run: PreparedRun, record: RunRecord) -> bool:
 
     before = record.before
     if before is not None:
+        # First of all, as nothing may be written into the folder of a run on other data.
         check_same_data(run.plan.settings, run.store, before)
     _write_static_files(run, record, first_start=before is None)
     if before is None or not before.finished:
@@ -133,6 +134,7 @@ def _write_static_files(run: PreparedRun, record: RunRecord, first_start: bool) 
 
 
 def _describe_run(run: PreparedRun, execution: Execution) -> RunFacts:
+    """Return what ``run.json`` says of a run before its first step."""
     plan, settings, store = run.plan, run.plan.settings, run.store
     # Runs that read other commits of the hub are other lines of a figure.
     commits = {"commits": settings.commits} if settings.commits else {}
@@ -177,6 +179,7 @@ def _describe_run(run: PreparedRun, execution: Execution) -> RunFacts:
 
 
 def _describe_parts(run: PreparedRun) -> tuple[PartFacts, ...] | None:
+    """Return what ``run.json`` says of each part of the corpus; None for one corpus."""
     seen = run.plan.part_tokens(run.plan.steps)
     if seen is None:
         return None
@@ -194,6 +197,7 @@ def _describe_parts(run: PreparedRun) -> tuple[PartFacts, ...] | None:
 
 
 def _train(run: PreparedRun, execution: Execution, signals: StopSignals, record: RunRecord) -> None:
+    """Train the steps that are left, with what becomes of them in ``run.json``."""
     from ucurve.training.run.trainer import Trainer  # it imports torch
 
     if execution.processes.is_rank0:

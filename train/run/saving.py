@@ -103,6 +103,7 @@ class Saver:
     def _start_state(
         self, step: int, state: dict[str, torch.Tensor], metrics: "MetricsLog | None", began: float
     ) -> None:
+        """Copy the state and let it be written beside the training; rank 0 alone calls this."""
         assert metrics is not None, "rank 0 has the lines"
         # The hash is taken now, because the next steps add lines while the state is written.
         owner = self._run.owner | {"metrics_sha256": metrics.sha256}
@@ -126,9 +127,8 @@ class Saver:
             log_line(f"{folder} is incomplete or has other weights than this run computes; it is rewritten")
         facts = run.plan.describe_checkpoint(step, run.store.sha256, run.store.length)
         write_checkpoint(run.folder, model, run.tokenizer, facts)
-        if (
-            not self._logits_compared
-        ):  # once: the bytes of each are compared, and all are written by the same export
+        # Once: the bytes of each are compared, and all are written by the same export.
+        if not self._logits_compared:
             compare_logits(folder, model)
             self._logits_compared = True
 

@@ -148,6 +148,7 @@ class Trainer:
         return self._plan.flops_exact(self._plan.tokens) / self._plan.tokens / (self._peak * self._processes.size)
 
     def _build_model(self, device: torch.device) -> PreTrainedModel:
+        """Build the model with its first weights: random ones, or those of the checkpoint that the run starts from."""
         model = self._settings.model.design.build_model(
             self._plan.vocabulary,
             self._settings.batch.length,
@@ -195,9 +196,8 @@ class Trainer:
         """Measure the held-out loss of a checkpoint that is whole on disk, score it, and send both to the tracker."""
         held_out: dict[str, float] = {}
         (stop,) = self._processes.any_rank(self._signals.requested)
-        if (
-            not stop or step == self._plan.steps
-        ):  # else the state comes first; the next checkpoint adds a missing line
+        # Else the state comes first; the next checkpoint adds a missing line.
+        if not stop or step == self._plan.steps:
             held_out = self._held_out.measure(step)
         folder, settings = self._run.folder, self._settings.eval
         # The loop saves the state before it stops; scores that are missing are made when the run has finished.

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from ucurve.errors import DamagedError, RunError, UserError
 from ucurve.eval.scoring.loading import evaluating
-from ucurve.huggingface.pretrained import load_model
+from ucurve.huggingface.pretrained import ModelClass, load_model
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.storage.facts import CheckpointFacts, Manifest, read_manifest, write_manifest
 from ucurve.storage.faults import listed_faults
 from ucurve.storage.files import contents, disk_faults, link_or_copy, new_folder, sha256_file
 from ucurve.storage.run_folder import MANIFEST, WEIGHTS, checkpoint_folder, step_name
-from ucurve.training.model.masked import loading_class
+from ucurve.training.model.masked import is_masked
 from ucurve.training.tokenizer.folder import tokenizer_files
 
 if TYPE_CHECKING:  # a manifest is read and checked without torch
@@ -97,7 +97,8 @@ def _load_as(model: "PreTrainedModel", folder: Path) -> tuple["PreTrainedModel",
     import torch
 
     _hide_progress_bars()
-    return load_model(folder, loading_class(model), dtype=torch.float32)
+    kind: ModelClass = "AutoModelForMaskedLM" if is_masked(model) else "AutoModelForCausalLM"
+    return load_model(folder, kind, dtype=torch.float32)
 
 
 def holds_weights(folder: Path, model: "PreTrainedModel") -> bool:

@@ -27,9 +27,8 @@ def check_writable(settings: RunRequest) -> None:
         # What is missing will be made below the nearest folder that is there.
         there = next(parent for parent in (path, *path.parents) if parent.exists())
         try:
-            Path(
-                tempfile.mkdtemp(prefix=".ucurve-", dir=there)
-            ).rmdir()  # os.access says yes of folders such as /proc
+            # os.access says yes of folders such as /proc.
+            Path(tempfile.mkdtemp(prefix=".ucurve-", dir=there)).rmdir()
         except OSError as error:
             raise UserError(f"paths.{key}={value}: {there} is not a folder that can be written to") from error
     if len(settings.run_name.encode()) > _LONGEST_NAME:

@@ -14,12 +14,13 @@ from ucurve.training.identity import PARTLY_IDENTITY, Configuration, config_sha2
 from ucurve.yaml_files import read_yaml
 
 _HOME = "~/"
+# These groups and keys hold paths and are no part of the identity.
 _LOCAL = (
     "paths",
     "benchmark_root",
     "eval",
     "start",
-)  # groups and keys that hold paths and are no part of the identity
+)
 
 
 def configuration_text(settings: RunSettings) -> str:

@@ -148,14 +148,9 @@ def _lines_until(path: Path, step: int) -> Iterator[bytes]:
         return
     with path.open("rb") as lines:
         for line in lines:
-            if _parse_step(line) > step:
+            try:
+                if float((parse_metrics(line) or {})["step"]) > step:
+                    return
+            except (ValueError, KeyError, TypeError):
                 return
             yield line
-
-
-def _parse_step(line: bytes) -> float:
-    """Return the step of a line; infinity for a torn line."""
-    try:
-        return float((parse_metrics(line) or {})["step"])
-    except (ValueError, KeyError, TypeError):
-        return float("inf")

@@ -54,6 +54,7 @@ def check_kept_states(run: Path, kept: Collection[int], finished: bool) -> None:
     """
     newest = next((folder.name for folder in _states(run / RESUME)), "")
     for step in sorted(kept):
+        # Names of steps have leading zeros, so they compare as the steps do.
         passed = finished or step_name(step) < newest
         if passed and not state_folder(run, step).exists():
             raise UserError(

@@ -56,7 +56,12 @@ class TokenizerSettings:
     @field_validator("name", mode="before")
     @classmethod
     def _named_after_its_path(cls, name: str | None, info: ValidationInfo) -> str:
-        return name or _name_of(info.data.get("path") or info.data.get("kind", "hub"))
+        if name:
+            return name
+        place = Path(info.data.get("path") or info.data.get("kind", "hub")).expanduser()
+        place = place.with_suffix("") if place.suffix in (".json", ".model") else place
+        # A file mine/tokenizer.json has the name of the folder, which tells it from others.
+        return name_in_runs(str(place.parent if place.stem == "tokenizer" and place.parent.name else place))
 
     @model_validator(mode="after")
     def _fields_fit_the_kind(self) -> "TokenizerSettings":
@@ -176,14 +181,14 @@ def find_tokenizer(
 
 
 def _folder(settings: TokenizerSettings, corpus: Corpus, root: Path, with_mask: bool) -> Path:
+    """Return where a tokenizer is built, by a hash of all that its tokens and their ids depend on."""
     size = settings.vocab_size if settings.kind in ("word", "bpe") else None
     parts: list[object] = [_FORMAT, settings.kind, size, _source(settings), corpus.fingerprint()]
     if settings.kind in _CHARACTER_KINDS:
         # A folder whose key lacks it holds every character, by an older rule.
         parts.append({"coverage": settings.coverage})
-    if (
-        settings.kind == "hub"
-    ):  # the ids are those of ``tokenizer.json`` and not of the class that the folder names
+    # The ids are those of ``tokenizer.json`` and not of the class that the folder names.
+    if settings.kind == "hub":
         parts.append({"ids": TOKENIZER, "document": settings.document_token})
     if with_mask:
         parts.append({"mask": MASK})
@@ -205,18 +210,12 @@ def _load(settings: TokenizerSettings, path: str) -> "PreTrainedTokenizerBase":
     return load_foreign(path, settings.commit or settings.revision, settings.document_token)
 
 
-def _name_of(path: str) -> str:
-    """Return what stands for a tokenizer in names: of a file ``mine/tokenizer.json`` it is that of the folder."""
-    place = Path(path).expanduser()
-    place = place.with_suffix("") if place.suffix in (".json", ".model") else place
-    return name_in_runs(str(place.parent if place.stem == "tokenizer" and place.parent.name else place))
-
-
 def _is_complete(folder: Path) -> bool:
     return folder.is_dir() and read_statistics(folder).get("files") == tokenizer_files(folder)
 
 
 def _build(settings: TokenizerSettings, corpus: Corpus, folder: Path, with_mask: bool) -> None:
+    """Write a tokenizer, trained here or taken from elsewhere, and then the report by which the folder is complete."""
     from ucurve.training.tokenizer import training
 
     foreign = _load(settings, settings.path) if settings.path else None
@@ -278,15 +277,11 @@ def round_trip(tokenizer: "PreTrainedTokenizerBase", texts: list[str]) -> dict[s
     all_ids = tokenizer(texts, add_special_tokens=False)["input_ids"]
     decoded = [str(tokenizer.decode(ids, clean_up_tokenization_spaces=False)) for ids in all_ids]
     failed = [(text, back) for text, back in zip(texts, decoded, strict=True) if text != back]
-    return {
-        "checked": len(texts),
-        "failed": len(failed),
-        "examples": [_excerpt(text, back) for text, back in failed[:_EXAMPLES]],
-    }
-
-
-def _excerpt(text: str, back: str) -> dict[str, str]:
-    place = next(
-        (n for n, (a, b) in enumerate(zip(text, back, strict=False)) if a != b), min(len(text), len(back))
-    )
-    return {"text": text[place : place + _EXCERPT], "decoded": back[place : place + _EXCERPT]}
+    examples = []
+    for text, back in failed[:_EXAMPLES]:
+        # Where they differ, or the shorter one ends.
+        place = next(
+            (n for n, (a, b) in enumerate(zip(text, back, strict=False)) if a != b), min(len(text), len(back))
+        )
+        examples.append({"text": text[place : place + _EXCERPT], "decoded": back[place : place + _EXCERPT]})
+    return {"checked": len(texts), "failed": len(failed), "examples": examples}

@@ -92,6 +92,7 @@ def train_word(found: Survey, vocab_size: int, coverage: float | None = None) ->
 
 
 def _word_base(found: Survey, vocab_size: int, coverage: float | None) -> list[str]:
+    """Return the characters that words are merged from; a ``UserError`` where the size does not hold them."""
     given = f"tokenizer.vocab_size={vocab_size} is too small"
     chosen = found.choose_characters(coverage)
     if coverage is None:

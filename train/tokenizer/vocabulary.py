@@ -93,6 +93,7 @@ def begins_word(tokenizer: "PreTrainedTokenizerBase") -> NDArray[np.bool_]:
 
 
 def _han_length(content: bytes | None) -> int:
+    """Return the characters of a token with a Chinese one among them; 0 for others and for parts of characters."""
     try:
         text = (content or b"").decode().strip()
     except UnicodeDecodeError:
@@ -101,8 +102,13 @@ def _han_length(content: bytes | None) -> int:
 
 
 def _choose_decoder(tokenizer: "PreTrainedTokenizerBase") -> Callable[[str], bytes]:
-    kinds, marks = _decoder_kinds(tokenizer), _byte_marks()
+    """Return what turns a token of a vocabulary into the bytes of text that it stands for."""
+    kinds = _decoder_kinds(tokenizer)
     if "ByteLevel" in kinds:
+        # Printable Latin-1 stands for its bytes, and the characters from U+0100 on for the other bytes in their order.
+        printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+        others = [byte for byte in range(256) if byte not in printable]
+        marks = {chr(byte): byte for byte in printable} | {chr(256 + at): byte for at, byte in enumerate(others)}
         return lambda token: bytes(marks[mark] for mark in token)
     if "WordPiece" in kinds:
         return lambda token: token.removeprefix("##").encode()
@@ -120,6 +126,7 @@ def _sentence_piece(token: str) -> bytes:
 
 
 def _decoder_kinds(tokenizer: "PreTrainedTokenizerBase") -> set[str]:
+    """Return the kinds of the steps that turn tokens into text, by their names in ``tokenizer.json``."""
     if tokenizer.is_fast:
         decoder = json.loads(tokenizer.backend_tokenizer.to_str())["decoder"] or {}
         return {part["type"] for part in decoder.get("decoders", [decoder]) if part}
@@ -131,10 +138,3 @@ def _decoder_kinds(tokenizer: "PreTrainedTokenizerBase") -> set[str]:
         "_utf_vocab_size": "Bytes",
     }
     return {kind for attribute, kind in attributes.items() if hasattr(tokenizer, attribute)}
-
-
-def _byte_marks() -> dict[str, int]:
-    """Map the characters that byte-level BPE uses to bytes: printable Latin-1 to itself, the others from U+0100 on."""
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in printable]
-    return {chr(byte): byte for byte in printable} | {chr(256 + place): byte for place, byte in enumerate(others)}

@@ -19,6 +19,7 @@ WEIGHT_FILES: dict[Weights, str] = {"safetensors": "*.safetensors", "bin": "pyto
 _WHOLE: dict[Weights, str] = {"safetensors": "model.safetensors", "bin": "pytorch_model.bin"}
 _NEVER = "such code is never run here"
 _KERNELS = re.compile(r".*(attn|experts)_implementation(_internal)?")
+# A name with a separator would lead out of the folder.
 _WEIGHTS: dict[Weights, re.Pattern[str]] = {
     "safetensors": re.compile(r"[^/\\]+\.safetensors"),
     "bin": re.compile(r"pytorch_model[^/\\]*\.bin"),
@@ -29,12 +30,21 @@ _WEIGHTS_OR_INDEX = re.compile(r"[^/\\]+\.safetensors(\.index\.json)?")
 
 def check_tokenizer(folder: Path) -> None:
     """Refuse a tokenizer that transformers does not have, or a class that would load the rest of the folder."""
+    from transformers import PreTrainedTokenizerBase
     from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES
 
     refuse_pointers(folder, TOKENIZER_FILES)
     settings, of_model = tokenizer_settings(folder), configuration(folder)
     for file, values in (("tokenizer_config.json", settings), ("config.json", of_model)):
-        _check_class(folder / file, values.get("tokenizer_class"))
+        found = tokenizer_class(name := values.get("tokenizer_class"))
+        a_class = found if isinstance(found, type) else type(found)
+        # In place of a class that needs a missing library, transformers has a dummy that is no tokenizer.
+        is_tokenizer = issubclass(a_class, PreTrainedTokenizerBase) or hasattr(a_class, "is_dummy")
+        if found is not None and not is_tokenizer:
+            raise UserError(
+                f"{folder / file}: tokenizer_class is {name!r}, which is not a tokenizer of transformers"
+            )
+    # Files of older versions have the names themselves there, and no mapping to them.
     auto_map = settings.get("auto_map")
     own = auto_map.get("AutoTokenizer") if isinstance(auto_map, dict) else auto_map
     asked = settings.get("tokenizer_class") or of_model.get("tokenizer_class")
@@ -68,20 +78,6 @@ def check_model(folder: Path, auto_class: str, weights: Weights = "safetensors")
         )
 
 
-def _check_class(path: Path, name: object) -> None:
-    from transformers import PreTrainedTokenizerBase
-
-    found = tokenizer_class(name)
-    a_class = found if isinstance(found, type) else type(found)
-    # In place of a class that needs a missing library, transformers has a dummy that is no tokenizer.
-    if (
-        found is not None
-        and not issubclass(a_class, PreTrainedTokenizerBase)
-        and not hasattr(a_class, "is_dummy")
-    ):
-        raise UserError(f"{path}: tokenizer_class is {name!r}, which is not a tokenizer of transformers")
-
-
 def tokenizer_class(name: object) -> object:
     """Return what transformers has under the name of a tokenizer class, or None."""
     from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
@@ -105,6 +101,7 @@ def _lacking(config: Mapping[str, object], auto_class: str) -> str | None:
         return f"{kind} model of model_type {model_type!r}"
     architectures = config.get("architectures")
     named = architectures if isinstance(architectures, list) else []
+    # Asked for by name alone, because getting a class would import its module.
     unknown = [name for name in named if name not in dir(transformers)]
     return f"architecture {_names(unknown)}" if unknown else None
 
@@ -156,6 +153,7 @@ def _kernels(value: object) -> Iterator[tuple[str, str]]:
 
 
 def _names(auto_map: object) -> str:
+    """Return the names that an ``auto_map`` holds, in whatever form it has them."""
     values = (
         auto_map.values()
         if isinstance(auto_map, dict)

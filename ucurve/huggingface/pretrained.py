@@ -107,6 +107,7 @@ def load_tokenizer(folder: Path, **options: bool) -> "PreTrainedTokenizerBase":
 
 
 def _load_file(folder: Path, **options: Any) -> "PreTrainedTokenizerBase":
+    """Load a tokenizer by its ``tokenizer.json``, with the special tokens that other files name."""
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
@@ -120,6 +121,7 @@ def _load_file(folder: Path, **options: Any) -> "PreTrainedTokenizerBase":
 
 
 def _load_class(folder: Path, **options: Any) -> "PreTrainedTokenizerBase":
+    """Load a tokenizer that only a class of transformers, or a SentencePiece model, describes."""
     from transformers import AutoTokenizer, LlamaTokenizer
 
     is_bare = is_bare_sentencepiece(folder)

@@ -103,6 +103,7 @@ class _Scan(torch.autograd.Function):
         into: torch.Tensor,
         out_of: torch.Tensor,
     ) -> torch.Tensor:
+        """Return the outputs, shape [length, sequences, width], and keep the states of all positions."""
         length, sequences, width = steps.shape
         # [length, sequences, size of the state, width]
         states = steps.new_empty(length, sequences, len(rates), width)
@@ -120,6 +121,7 @@ class _Scan(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, of_outputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Return the gradients of all inputs, from the last position to the first."""
         steps, inputs, rates, into, out_of, states = ctx.saved_tensors
         # Names that begin with "of" are gradients in the values that they name.
         of_outputs = of_outputs.contiguous()

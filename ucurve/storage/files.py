@@ -17,9 +17,8 @@ from ucurve.errors import UcurveError, UserError
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # an escape of half a pair
 OF_DESKTOPS = (".DS_Store", "Thumbs.db", "desktop.ini")
-LINE_END = re.compile(
-    r"\r\n?|\n"
-)  # str.splitlines also ends lines at U+2028 and others, which stand within texts
+# str.splitlines also ends lines at U+2028 and others, which stand within texts.
+LINE_END = re.compile(r"\r\n?|\n")
 
 
 def sha256_file(path: Path) -> str:
@@ -67,6 +66,7 @@ def new_file(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = beside(path)
     try:
+        # A file is made to see which mode the umask gives; reading the umask would set it for all threads.
         temporary.touch(exist_ok=False)
         mode = temporary.stat().st_mode
         temporary.unlink()
@@ -153,17 +153,14 @@ def read_json(path: Path) -> Any:
     try:
         value = json.loads(text)
         if _SURROGATE.search(text):
-            json.dumps(
-                value, ensure_ascii=False
-            ).encode()  # halves of a pair that are together become one character
+            # Halves of a pair that are together become one character.
+            json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         raise UserError(f"{path}:{error.lineno}: not JSON ({error.msg})") from error
     except UnicodeEncodeError as error:
         raise UserError(f"{path}: half a surrogate pair, which is not Unicode text") from error
-    except (
-        ValueError,
-        RecursionError,
-    ) as error:  # a number of thousands of digits, as many brackets in one another
+    except (ValueError, RecursionError) as error:
+        # So end a number of thousands of digits, and as many brackets in one another.
         raise UserError(f"{path}: not JSON ({error})") from error
     return value
 

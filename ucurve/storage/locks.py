@@ -41,6 +41,7 @@ def file_lock(path: Path, timeout: float = -1) -> FileLock:
     """Return the lock of a file, which is made where it is not there."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
+        # Tried before, because the library would not say which file system has no locks.
         with contextlib.suppress(BlockingIOError):
             _flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB, path)
     finally:
@@ -55,6 +56,7 @@ def _flock(file: IO[str] | int, operation: int, path: Path) -> None:
 
 @contextmanager
 def _refusing_without_locks(path: Path) -> Iterator[None]:
+    """Turn what a file system without locks raises into a ``UserError`` that says which it is."""
     try:
         yield
     except OSError as error:
@@ -80,9 +82,8 @@ def _file_system(path: Path) -> str:
     above = [mount for mount in mounts if place.is_relative_to(mount[0])]
     if not above:
         return "its file system"
-    where, kind = max(
-        above, key=lambda mount: len(mount[0].parts)
-    )  # of several at one place, all are named by one
+    # Several at one place are all named by one.
+    where, kind = max(above, key=lambda mount: len(mount[0].parts))
     return f"the file system {where} of type {kind}"
 
 
@@ -224,7 +225,7 @@ class Claims:
         """Claim a thing for this process alone, and tell whether it has it; ``wait`` until no other process does."""
         try:
             self._lock(fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB), name)
-        except (BlockingIOError, PermissionError):
+        except (BlockingIOError, PermissionError):  # POSIX lets a system answer with either
             return False
         return True
 
@@ -282,7 +283,13 @@ def build_once(folder: Path, is_complete: Callable[[Path], bool], build: Callabl
         with _parents(folder), _waiting_lock(folder):
             if not is_complete(folder):
                 remove_leftovers(folder.parent, folder.name)
-                _build(folder, build)
+                try:
+                    with new_folder(folder) as temporary, disk_faults():
+                        build(temporary)
+                except UserError:
+                    # While it is held: who waits for it sees that and makes another.
+                    _build_lock(folder).unlink(missing_ok=True)
+                    raise
     except OSError as error:
         raise RunError(f"{folder} cannot be built: {error}") from error
     return folder
@@ -302,22 +309,12 @@ def _parents(folder: Path) -> Iterator[None]:
         raise
 
 
-def _build(folder: Path, build: Callable[[Path], None]) -> None:
-    try:
-        with new_folder(folder) as temporary, disk_faults():
-            build(temporary)
-    except UserError:
-        _build_lock(folder).unlink(
-            missing_ok=True
-        )  # while it is held: who waits for it sees that and makes another
-        raise
-
-
 def _build_lock(folder: Path) -> Path:
     return folder.with_name(f".{folder.name}.lock")
 
 
 def _waiting_lock(folder: Path) -> AbstractContextManager[object]:
+    """Take the lock of whoever builds a folder; who has to wait for it is told so once."""
     lock = file_lock(_build_lock(folder))
     try:
         return lock.acquire(timeout=1)

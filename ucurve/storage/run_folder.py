@@ -30,13 +30,14 @@ HELD_OUT_COLUMNS = (
     "scored_tokens",
     "scored_bytes",
 )
+# The columns of it, where masked tokens are predicted.
 MASKED_COLUMNS = (
     "step",
     "tokens",
     "flops",
     "masked_loss",
     "scored_tokens",
-)  # of it, where masked tokens are predicted
+)
 TOKENIZER = "tokenizer"
 CHECKPOINTS = "checkpoints"
 RESUME = "resume"

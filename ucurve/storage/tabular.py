@@ -28,13 +28,23 @@ def read_rows(path: Path, setting: str, required: Sequence[str], *, line_breaks:
         reader = csv.DictReader(io.StringIO(read_utf8(path), newline=""), delimiter=delimiter, strict=True)
         columns = list(reader.fieldnames or [])
         _check_columns(columns, required, f"{path}:1")
-        rows = [(reader.line_num, _whole(row, f"{path}:{reader.line_num}", len(columns))) for row in reader]
+        rows: Rows = []
+        for row in reader:
+            if None in row or None in row.values():
+                raise UserError(f"{path}:{reader.line_num}: {len(columns)} cells are expected, as in the header")
+            rows.append((reader.line_num, row))
     except UserError as error:
         raise UserError(f"{setting}: {error}") from error
     except csv.Error as error:
         raise UserError(f"{setting}: {path} is not CSV ({error})") from error
-    if not line_breaks:
-        _refuse_line_breaks(rows, f"{setting}: {path}")
+    for line, row in () if line_breaks else rows:
+        broken = next((name for name, cell in row.items() if "\n" in cell or "\r" in cell), None)
+        if broken is not None:
+            start = line - sum(len(cell.splitlines()) - 1 for cell in row.values())
+            raise UserError(
+                f"{setting}: {path}:{start}: in the column {broken!r} a quotation mark begins a cell that does not end "
+                "on its line. A quotation mark that belongs to the text is written twice, in a cell in quotation marks"
+            )
     if not rows:
         raise UserError(f"{setting}: {path} has a header and no line below it")
     return rows
@@ -50,6 +60,7 @@ def read_number(text: str) -> float | None:
 
 
 def _check_columns(columns: Sequence[str], required: Sequence[str], place: str) -> None:
+    """Refuse a header that lacks a required column, or has two of one name."""
     for name in required:
         if name not in columns:
             there = ", ".join(columns) or "none"
@@ -57,20 +68,3 @@ def _check_columns(columns: Sequence[str], required: Sequence[str], place: str) 
     repeated = next((name for name, times in Counter(columns).items() if times > 1), None)
     if repeated is not None:
         raise UserError(f"{place}: the column {repeated!r} occurs twice")
-
-
-def _refuse_line_breaks(rows: Rows, file: str) -> None:
-    for line, row in rows:
-        broken = next((name for name, cell in row.items() if "\n" in cell or "\r" in cell), None)
-        if broken is not None:
-            start = line - sum(len(cell.splitlines()) - 1 for cell in row.values())
-            raise UserError(
-                f"{file}:{start}: in the column {broken!r} a quotation mark begins a cell that does not end on its "
-                "line. A quotation mark that belongs to the text is written twice, in a cell in quotation marks"
-            )
-
-
-def _whole(row: dict[str, str | None], place: str, columns: int) -> dict[str, str]:
-    if None in row or None in row.values():
-        raise UserError(f"{place}: {columns} cells are expected, as in the header")
-    return {name: str(cell) for name, cell in row.items()}

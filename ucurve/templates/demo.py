@@ -83,6 +83,7 @@ def _draw_new(
 
 @cache
 def _benchmark() -> tuple[tuple[TiedTemplate, tuple[Pair, ...]], ...]:
+    """Draw the pairs of the demo's benchmark, once for each process."""
     benchmark = []
     for tied in _grammar()[0]:
         pairs: dict[str, Pair] = {}

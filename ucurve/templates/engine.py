@@ -79,6 +79,7 @@ def length(text: str, separator: str) -> int:
 def _fill_member(
     member: str, slots: Sequence[Alternatives], kept: Sequence[Filled | None], rng: random.Random
 ) -> list[Filled]:
+    """Fill the slots of a member, whose name a draw that fails tells."""
     try:
         return fill(slots, kept, rng)
     except DrawFailed as failure:
@@ -142,7 +143,13 @@ class _Narrowed:
                 self.words[position], self.words[other] = different.by(name)[value], vocabulary.words([row])
 
     def _open(self, position: int) -> WordSet:
-        words = self.words.get(position) or _words(self._chosen[position], self._pool(position))
+        """Return the words that a slot may still hold; a ``DrawFailed`` where there are none."""
+        words = self.words.get(position)
+        if not words:
+            choice, pool = self._chosen[position], self._pool(position)
+            words = pool.words
+            if isinstance(choice, Filled) and choice.row is not None:
+                words = words.vocabulary.words([choice.row])
         if not words.rows:
             raise DrawFailed(Reason.NO_SAMPLE)
         return words
@@ -160,15 +167,10 @@ class _Narrowed:
         return _pick(options, self._rng)
 
 
-def _words(choice: Alternative | Filled, pool: Pool) -> WordSet:
-    if isinstance(choice, Filled) and choice.row is not None:
-        return pool.words.vocabulary.words([choice.row])
-    return pool.words
-
-
 def _fill_slot(
     choice: Alternative | Filled, words: WordSet | None, rng: random.Random, size: _Size, depth: int
 ) -> Filled:
+    """Fill a slot: draw a word, take what is kept, or write out a phrase, ``depth`` phrases deep."""
     if isinstance(choice, Pool):
         words = words or choice.words
         if not words.rows:
@@ -202,4 +204,5 @@ def _refuse_repeats(filled: Sequence[Filled], kept: Sequence[Filled | None]) -> 
 
 def _pick(options: Sequence[Option], rng: random.Random) -> Option:
     count = len(options)
+    # Python promises the same random() for a seed in all its versions, but not the same choice().
     return options[0] if count == 1 else options[int(rng.random() * count)]

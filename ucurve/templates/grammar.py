@@ -87,6 +87,7 @@ class Grammar:
         return tuple(self._tie_rule(rule, position, slots, f"{where}[{position}]") for rule in slots[position])
 
     def _tie_rule(self, rule: Rule, position: int, slots: Sequence[Slot], where: str) -> Alternative:
+        """Find the words of one rule of a slot; a ``UserError`` names what vocabulary or phrases lack."""
         if isinstance(rule, Direct):
             return rule
         if isinstance(rule, Phrase):
@@ -107,6 +108,7 @@ class Grammar:
         return Pool(self.vocabulary.where(rule.filters), relations, SURFACE in named, rule.keeps, rule.changes)
 
     def _tie_relation(self, relation: Relation, position: int, slots: Sequence[Slot], where: str) -> Relation:
+        """Check a relation, and count the position of the other slot from the first."""
         for name in relation.properties:
             self.vocabulary.check_property(name, where)
         if not -len(slots) <= relation.position < len(slots):
@@ -136,21 +138,19 @@ def _sources(template: Template) -> list[int | None]:
         position if good[position] == slot else good.index(slot) if slot in good else None
         for position, slot in enumerate(template.bad)
     ]
-    return [
-        None if source is None or _copies_new(slot, same) else source
-        for slot, source in zip(template.bad, same, strict=True)
-    ]
-
-
-def _copies_new(slot: Slot, sources: Sequence[int | None]) -> bool:
-    relations = (relation for rule in slot if isinstance(rule, Word) for relation in rule.relations)
-    return any(
-        relation.agrees and SURFACE in relation.properties and sources[relation.position] is None
-        for relation in relations
-    )
+    sources = []
+    for slot, source in zip(template.bad, same, strict=True):
+        relations = [relation for rule in slot if isinstance(rule, Word) for relation in rule.relations]
+        copies_new = source is not None and any(
+            relation.agrees and SURFACE in relation.properties and same[relation.position] is None
+            for relation in relations
+        )
+        sources.append(None if copies_new else source)
+    return sources
 
 
 def _overridden(expansion: Expansion, phrase: Phrase, where: str) -> Expansion:
+    """Return an expansion with the further conditions that a phrase has for some of its elements."""
     elements = list(expansion)
     for position, filters in phrase.overrides:
         rule = elements[position][0] if -len(elements) <= position < len(elements) else None
@@ -163,6 +163,8 @@ def _overridden(expansion: Expansion, phrase: Phrase, where: str) -> Expansion:
 
 
 def _check_ends(phrases: Phrases, source: str) -> None:
+    """Refuse a phrase that holds itself in each expansion, which could never be written out."""
+
     def can_end(expansion: Expansion) -> bool:
         return all(not isinstance(slot[0], Phrase) or slot[0].name in ending for slot in expansion)
 

@@ -87,12 +87,22 @@ def word_rule(conditions: Iterable[tuple[str, str]], where: str) -> Word:
             filters[key] = _split(key, value, where)
         else:
             relations[agrees][part] = value
-    built = tuple(_relation(agrees, parts, where) for agrees, parts in relations.items() if parts)
+    built = []
+    for is_match, parts in ((is_match, parts) for is_match, parts in relations.items() if parts):
+        short = "m" if is_match else "mm"
+        if len(parts) != 2:
+            raise UserError(f"{where}: {short}Pos and {short}Pro go together, but only one of them is given")
+        if not re.fullmatch(_NUMBER, parts["position"]):
+            raise UserError(f"{where}: {short}Pos must be the number of a slot, not {parts['position']!r}")
+        properties = _split(f"{short}Pro", parts["properties"], where)
+        built.append(Relation(int(parts["position"]), properties, is_match))
     keeps, changes = (filters.pop(key, ()) for key in ("keep", "change"))
-    return Word(tuple(sorted(filters.items())), built, keeps, changes)
+    # Sorted, so that the order in which conditions are written makes no other rule.
+    return Word(tuple(sorted(filters.items())), tuple(built), keeps, changes)
 
 
 def _parse_alternative(text: str, where: str) -> Rule:
+    """Read one alternative: literal words, a phrase with overrides, or the conditions on a word."""
     overrides = tuple((int(position), _filters(inner, where)) for position, inner in _OVERRIDE.findall(text))
     tokens = _OVERRIDE.sub(" ", text).split()
     typed = [":" in token for token in tokens]
@@ -109,8 +119,7 @@ def _parse_alternative(text: str, where: str) -> Rule:
 
 
 def _filters(text: str, where: str) -> Filters:
-    pairs = [_pair(token, where) for token in text.split()]
-    rule = word_rule(pairs, where)
+    rule = word_rule([_pair(token, where) for token in text.split()], where)
     if not rule.filters or rule != Word(rule.filters):
         raise UserError(f"{where}: an override holds conditions property:value, not {text!r}")
     return rule.filters
@@ -121,15 +130,6 @@ def _pair(token: str, where: str) -> tuple[str, str]:
     if not key or not separator or not value:
         raise UserError(f"{where}: cannot read {token!r}; {_GRAMMAR}")
     return key, value
-
-
-def _relation(agrees: bool, parts: dict[str, str], where: str) -> Relation:
-    short = "m" if agrees else "mm"
-    if len(parts) != 2:
-        raise UserError(f"{where}: {short}Pos and {short}Pro go together, but only one of them is given")
-    if not re.fullmatch(_NUMBER, parts["position"]):
-        raise UserError(f"{where}: {short}Pos must be the number of a slot, not {parts['position']!r}")
-    return Relation(int(parts["position"]), _split(f"{short}Pro", parts["properties"], where), agrees)
 
 
 def _split(key: str, value: str, where: str) -> tuple[str, ...]:

@@ -3,15 +3,14 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ucurve.errors import UserError, unknown_name
 from ucurve.storage.files import read_json
 from ucurve.templates.rules import Direct, Phrase, Rule, Slot, parse_slot, word_rule
 
-Expansion = tuple[
-    Slot, ...
-]  # one way to write a phrase; an element has one alternative, positions are local to it
+# One way to write a phrase; an element has one alternative, positions are local to it.
+Expansion = tuple[Slot, ...]
 Phrases = Mapping[str, tuple[Expansion, ...]]
 
 _ELEMENT_TYPES = ("Direct", "Lexical", "Matched", "Phrase")
@@ -41,15 +40,27 @@ def read_template(path: Path) -> Template:
 
 def parse_template(record: object, source: str) -> Template:
     """Read one template from its JSON value; ``source`` is for messages."""
-    fields = _check_fields(record, source)
+    if not isinstance(record, dict):
+        raise UserError(f"{source}: a template is a JSON object with the fields {', '.join(_FIELDS)}")
+    for name, kind in _FIELDS.items():
+        if not isinstance(record.get(name), kind):
+            found = repr(record[name]) if name in record else "nothing"
+            raise UserError(f"{source}: field {name!r} must be a {kind.__name__}, found {found}")
+    uid, good, bad = record["uid"], record["good_rule"], record["bad_rule"]
+    if len(good) != len(bad):
+        raise UserError(
+            f"{source}: good_rule has {len(good)} slots and bad_rule {len(bad)}; they must be equally many"
+        )
+    if not uid or "/" in uid:
+        raise UserError(f"{source}: the uid names a file and must not be empty or hold '/', found {uid!r}")
     return Template(
         file=source,
-        uid=fields["uid"],
-        phenomenon=fields["phenomenon"],
-        strict_length=fields["strict_MP"],
-        separator=fields["sep"],
-        good=_slots(fields["good_rule"], f"{source}: good_rule"),
-        bad=_slots(fields["bad_rule"], f"{source}: bad_rule"),
+        uid=uid,
+        phenomenon=record["phenomenon"],
+        strict_length=record["strict_MP"],
+        separator=record["sep"],
+        good=_slots(good, f"{source}: good_rule"),
+        bad=_slots(bad, f"{source}: bad_rule"),
     )
 
 
@@ -84,7 +95,16 @@ def parse_phrases(record: object, source: str) -> dict[str, tuple[Expansion, ...
     """Read phrases from their JSON value; ``source`` is for messages."""
     if not isinstance(record, dict):
         raise UserError(f"{source}: phrases are a JSON object from name to a list of expansions")
-    return {name: _expansions(name, value, source) for name, value in record.items()}
+    phrases: dict[str, tuple[Expansion, ...]] = {}
+    for name, value in record.items():
+        if not isinstance(value, list) or not value or not all(isinstance(elements, list) for elements in value):
+            raise UserError(f"{source}: phrase {name!r} must be a list of expansions, each a list of elements")
+        where = f"{source}: phrase {name!r}, expansion"
+        phrases[name] = tuple(
+            tuple((_element(one, f"{where} {number}, element {place}"),) for place, one in enumerate(elements))
+            for number, elements in enumerate(value)
+        )
+    return phrases
 
 
 def all_or_error(items: Iterable[Item], function: Callable[[Item], Result]) -> list[Result]:
@@ -101,24 +121,9 @@ def all_or_error(items: Iterable[Item], function: Callable[[Item], Result]) -> l
     return results
 
 
-def _check_fields(record: object, source: str) -> dict[str, Any]:
-    if not isinstance(record, dict):
-        raise UserError(f"{source}: a template is a JSON object with the fields {', '.join(_FIELDS)}")
-    for name, kind in _FIELDS.items():
-        if not isinstance(record.get(name), kind):
-            found = repr(record[name]) if name in record else "nothing"
-            raise UserError(f"{source}: field {name!r} must be a {kind.__name__}, found {found}")
-    good, bad = len(record["good_rule"]), len(record["bad_rule"])
-    if good != bad:
-        raise UserError(f"{source}: good_rule has {good} slots and bad_rule {bad}; they must be equally many")
-    if not record["uid"] or "/" in record["uid"]:
-        raise UserError(
-            f"{source}: the uid names a file and must not be empty or hold '/', found {record['uid']!r}"
-        )
-    return record
-
-
 def _slots(texts: Sequence[object], where: str) -> tuple[Slot, ...]:
+    """Read the texts of slots; the mistakes of all of them are told together."""
+
     def read(item: tuple[int, object]) -> Slot:
         position, text = item
         if not isinstance(text, str):
@@ -128,19 +133,8 @@ def _slots(texts: Sequence[object], where: str) -> tuple[Slot, ...]:
     return tuple(all_or_error(enumerate(texts), read))
 
 
-def _expansions(name: str, value: object, source: str) -> tuple[Expansion, ...]:
-    if not isinstance(value, list) or not value or not all(isinstance(elements, list) for elements in value):
-        raise UserError(f"{source}: phrase {name!r} must be a list of expansions, each a list of elements")
-    where = f"{source}: phrase {name!r}, expansion"
-    return tuple(
-        tuple(
-            (_element(element, f"{where} {number}, element {place}"),) for place, element in enumerate(elements)
-        )
-        for number, elements in enumerate(value)
-    )
-
-
 def _element(element: object, where: str) -> Rule:
+    """Read an element of an expansion, which unlike a slot of a template says its type."""
     kind, rule = (element.get("type"), element.get("rule")) if isinstance(element, dict) else (None, None)
     if kind not in _ELEMENT_TYPES:
         raise unknown_name("element type", str(kind), _ELEMENT_TYPES, where)
@@ -149,12 +143,11 @@ def _element(element: object, where: str) -> Rule:
     if kind == "Phrase" and isinstance(rule, dict) and isinstance(rule.get("name"), str):
         return Phrase(rule["name"])
     if kind in ("Lexical", "Matched") and isinstance(rule, dict):
-        return word_rule([(key, _joined(value, where)) for key, value in rule.items()], where)
+        conditions = []
+        for key, value in rule.items():
+            values = value if isinstance(value, list) else [value]
+            if not values or not all(isinstance(part, str | int) and str(part) for part in values):
+                raise UserError(f"{where}: a condition's value is a text or a list of texts, found {value!r}")
+            conditions.append((key, "/".join(map(str, values))))
+        return word_rule(conditions, where)
     raise UserError(f"{where}: cannot read the rule {rule!r} of a {kind} element")
-
-
-def _joined(value: object, where: str) -> str:
-    values = value if isinstance(value, list) else [value]
-    if not values or not all(isinstance(part, str | int) and str(part) for part in values):
-        raise UserError(f"{where}: a condition's value is a text or a list of texts, found {value!r}")
-    return "/".join(str(part) for part in values)

@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from ucurve.errors import UserError, did_you_mean, unknown_name
+from ucurve.gather import gather
 from ucurve.storage.files import LINE_END, read_utf8
 
 SURFACE = "expression"  # the column that holds the word itself
@@ -30,10 +31,7 @@ class WordSet:
     def by(self, name: str) -> Mapping[str, "WordSet"]:
         """Return the rows that have each value of a property; a row with several values is in several parts."""
         if name not in self._parts:
-            parts: dict[str, list[int]] = {}
-            for row in self.rows:
-                for value in self.vocabulary.values(row, name):
-                    parts.setdefault(value, []).append(row)
+            parts = gather((value, row) for row in self.rows for value in self.vocabulary.values(row, name))
             self._parts[name] = {value: self.vocabulary.words(rows) for value, rows in parts.items()}
         return self._parts[name]
 
@@ -92,6 +90,7 @@ class Vocabulary:
 
     def words(self, rows: Iterable[int]) -> WordSet:
         """Return the set of the given rows, always the same object for the same rows."""
+        # What is found out about a set is kept in it, and by its identity.
         key = tuple(sorted(rows))
         if key not in self._sets:
             self._sets[key] = WordSet(self, key)
@@ -136,22 +135,21 @@ def parse_vocabulary(text: str, source: str) -> Vocabulary:
         raise UserError(
             f"{source}:1: the first line must name the columns, one of them {SURFACE!r}; found {names}"
         )
-    entries = [_entry(names, line, f"{source}:{number}") for number, line in enumerate(lines[1:], start=2)]
-    words = [entry for entry in entries if entry.get(SURFACE)]
+    words = []
+    for number, line in enumerate(lines[1:], start=2):
+        cells = line.split("\t")
+        if len(cells) > len(names):
+            raise UserError(
+                f"{source}:{number}: {len(cells)} cells, but the first line names {len(names)} columns"
+            )
+        entry: dict[str, tuple[str, ...]] = {}
+        for name, cell in zip(names, cells, strict=False):
+            # A word itself may have a slash in it.
+            values = [cell] if name == SURFACE else cell.split("/")
+            if cell.strip():
+                entry[name] = tuple(dict.fromkeys(value.strip() for value in values if value.strip()))
+        if entry.get(SURFACE):
+            words.append(entry)
     if not words:
         raise UserError(f"{source}: holds no words")
     return Vocabulary(words, source)
-
-
-def _entry(names: list[str], line: str, where: str) -> dict[str, tuple[str, ...]]:
-    cells = line.split("\t")
-    if len(cells) > len(names):
-        raise UserError(f"{where}: {len(cells)} cells, but the first line names {len(names)} columns")
-    entry: dict[str, tuple[str, ...]] = {}
-    for name, cell in zip(names, cells, strict=False):
-        values = (
-            [cell.strip()] if name == SURFACE else [value.strip() for value in cell.split("/") if value.strip()]
-        )
-        if cell.strip():
-            entry[name] = tuple(dict.fromkeys(values))
-    return entry

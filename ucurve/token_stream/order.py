@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ucurve.token_stream.joining import Joining
 from ucurve.token_stream.store import TokenStore
 
-_ROUNDS = 8
+_ROUNDS = 8  # of the Feistel network; another number would be another order of the data of every run
 Share = Callable[[NDArray[np.int64]], NDArray[np.int64]]  # from the sequences of a batch to those of one process
 
 
@@ -62,7 +62,10 @@ class DataOrder(Order):
 
     def _permute(self, places: NDArray[np.uint64], epoch: int) -> NDArray[np.uint64]:
         """Map places to sequences one to one: a Feistel network on the smallest even-bit domain, walked into range."""
-        keys = self._keys(epoch)
+        # Eight bytes for each round, by the data, the seed, the length and the epoch alone.
+        name = f"ucurve data order|{self.data_sha256}|{self.seed}|{self.length}|{epoch}"
+        digest = hashlib.blake2b(name.encode(), digest_size=8 * _ROUNDS).digest()
+        keys = [np.uint64(key) for key in np.frombuffer(digest, dtype="<u8")]
         # The domain has at most four times as many numbers as there are sequences, so few steps lead into range.
         half = max(1, (max(self.sequences - 1, 1).bit_length() + 1) // 2)
         values = _feistel(places, keys, half)
@@ -72,11 +75,6 @@ class DataOrder(Order):
             values[outside] = _feistel(values[outside], keys, half)
             outside = values >= self.sequences
         return values
-
-    def _keys(self, epoch: int) -> list[np.uint64]:
-        name = f"ucurve data order|{self.data_sha256}|{self.seed}|{self.length}|{epoch}"
-        digest = hashlib.blake2b(name.encode(), digest_size=8 * _ROUNDS).digest()
-        return [np.uint64(key) for key in np.frombuffer(digest, dtype="<u8")]
 
 
 @dataclass(frozen=True)
@@ -119,6 +117,7 @@ def make_order(store: TokenStore, seed: int, length: int) -> Order:
 
 
 def _feistel(values: NDArray[np.uint64], keys: list[np.uint64], half: int) -> NDArray[np.uint64]:
+    """Permute numbers of twice ``half`` bits by rounds of a Feistel network, one for each key."""
     shift, mask = np.uint64(half), np.uint64((1 << half) - 1)
     left, right = values >> shift, values & mask
     for key in keys:

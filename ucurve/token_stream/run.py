@@ -36,7 +36,14 @@ class RunTokens:
             raise UserError(f"{run / RECORD}: missing; it records which data the run is trained on")
         refuse_faults(own_faults(run, facts, [CONFIGURATION, TOKENIZER]), "restore it from a copy")
         configuration = read_yaml(run / CONFIGURATION, dict[str, Any])  # as it was written
-        batch, cache = configuration["batch"], _cache_of(run, configuration["paths"])
+        batch, paths = configuration["batch"], configuration["paths"]
+        cache, runs = (Path(paths[name]).expanduser() for name in ("cache", "runs"))
+        folder = run.absolute().parent
+        # A relative cache is in the folder that the run was started in, as its own place tells; where the run was
+        # moved, or that folder has none, it is in the working directory.
+        if folder.parts[1:][-len(runs.parts) :] == runs.parts:
+            there = folder.parents[len(runs.parts) - 1] / cache
+            cache = there if there.is_dir() else cache
         length, sequences = batch["length"], batch["sequences"]
         shorter = tuple((stage["length"], stage["tokens"]) for stage in batch.get("shorter", ()))
         tokens = configuration["tokens"]
@@ -80,16 +87,3 @@ class RunTokens:
     def batches(self, store: TokenStore) -> Batches:
         """Return the global batches that the run takes from its token stream."""
         return Batches.over(store, self.seed, self.length, self.sequences, self.shorter)
-
-
-def _cache_of(run: Path, paths: dict[str, str]) -> Path:
-    """Return the cache of a run; a relative one is in the folder that the run was started in, as its own place tells.
-
-    Where the run was moved, or that folder has none, it is in the working directory.
-    """
-    cache, runs = (Path(paths[name]).expanduser() for name in ("cache", "runs"))
-    folder = run.absolute().parent
-    if folder.parts[1:][-len(runs.parts) :] != runs.parts:
-        return cache
-    there = folder.parents[len(runs.parts) - 1] / cache
-    return there if there.is_dir() else cache

@@ -108,8 +108,17 @@ def read_texts(
     at_once = max(1, _BLOCK // batches.order.length)
     for first in range(0, len(starts), at_once):
         windows = batches.store.windows(starts[first : first + at_once], batches.order.length + 1)
-        parts = [_between(window, is_special) for window in windows]
-        texts = iter(_decode(tokenizer, list(chain(*parts))))
+        parts = []
+        for window in windows:
+            borders = [-1, *np.flatnonzero(is_special[window]).tolist(), len(window)]
+            # What stands before the first special token and after the last one may be empty.
+            parts.append([window[border + 1 : following].tolist() for border, following in pairwise(borders)])
+        cut = list(chain(*parts))
+        # The tokenizers library decodes many short texts in half the time that transformers takes.
+        if isinstance(backend := getattr(tokenizer, "backend_tokenizer", None), Tokenizer):
+            texts = iter(backend.decode_batch(cut, skip_special_tokens=False))
+        else:
+            texts = iter(tokenizer.batch_decode(cut, clean_up_tokenization_spaces=False))
         for documents in parts:
             yield [next(texts) for _ in documents]
         if bar is not None:
@@ -127,19 +136,6 @@ def whole_words(texts: Iterable[str], spaced: bool) -> list[list[str]]:
     if spaced:
         words[-1] = words[-1][:-1]
     return words
-
-
-def _decode(tokenizer: "PreTrainedTokenizerBase", tokens: list[list[int]]) -> list[str]:
-    """Decode many short texts; the tokenizers library does it itself in half the time that transformers takes."""
-    if isinstance(backend := getattr(tokenizer, "backend_tokenizer", None), Tokenizer):
-        return list(backend.decode_batch(tokens, skip_special_tokens=False))
-    return list(tokenizer.batch_decode(tokens, clean_up_tokenization_spaces=False))
-
-
-def _between(tokens: npt.NDArray[np.int64], is_special: npt.NDArray[np.bool_]) -> list[list[int]]:
-    """Cut a sequence at its special tokens; what stands before the first one and after the last one may be empty."""
-    borders = [-1, *np.flatnonzero(is_special[tokens]).tolist(), len(tokens)]
-    return [tokens[border + 1 : following].tolist() for border, following in pairwise(borders)]
 
 
 @functools.cache

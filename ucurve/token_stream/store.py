@@ -98,7 +98,10 @@ def is_complete_store(folder: Path, key: str, read_all: bool = True) -> bool:
     The streams that one of several consists of are in folders of their own.
     """
     try:
-        index = _read_index(folder, key)
+        index = read_json_or_empty(folder / INDEX)
+        # The name of a folder has only the first 16 digits of its key, so the key itself is compared.
+        if index.pop("index_sha256", None) != sha256_json(index) or index["key"] != key:
+            return False
         if "parts" in index:
             return all(
                 is_complete_store(stream_folder(folder.parent, part), part, read_all) for part in index["parts"]
@@ -111,15 +114,6 @@ def is_complete_store(folder: Path, key: str, read_all: bool = True) -> bool:
         return all(whole) and all((folder / name).is_file() for name in index["files"])
     except (OSError, ValueError):  # the file is absent or torn
         return False
-
-
-def _read_index(folder: Path, key: str) -> dict[str, Any]:
-    """Read the index of the stream of ``key``; ``ValueError`` for one that is damaged or of another stream."""
-    index = read_json_or_empty(folder / INDEX)
-    # The name of a folder has only the first 16 digits of its key, so the key itself is compared.
-    if index.pop("index_sha256", None) != sha256_json(index) or index["key"] != key:
-        raise ValueError(f"{folder / INDEX} is not the index of {key}")
-    return index
 
 
 def _stream_hash(folder: Path, index: dict[str, Any]) -> str:

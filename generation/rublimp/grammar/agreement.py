@@ -9,9 +9,9 @@ from ucurve.generation.treebank import Sentence, Word
 
 HEADS: Final = frozenset({"NOUN", "NPRO"})  # these are OpenCorpora's names of nouns and pronouns
 AGREEING: Final = frozenset({"ADJF", "PRTF"})  # these are adjectives and participles
-ADJECTIVAL: Final = frozenset(
-    {"amod", "det", "nummod", "acl"}
-)  # words that agree with a noun have these relations
+# Words that agree with a noun have these relations.
+ADJECTIVAL: Final = frozenset({"amod", "det", "nummod", "acl"})
+# Relations of nouns whose cases go together.
 TIES: Final = (
     "nummod",
     "flat",
@@ -19,7 +19,7 @@ TIES: Final = (
     "conj",
     "compound",
     "fixed",
-)  # relations of nouns whose cases go together
+)
 
 
 class Reading(NamedTuple):
@@ -77,10 +77,8 @@ def modifiers(word: Word) -> list[Parse]:
 
 def pairs(noun: Word, modifier: Word) -> Iterator[tuple[Parse, Parse]]:
     """Yield the analyses of a noun and of its modifier that agree."""
-    for one in heads(noun):
-        for two in modifiers(modifier):
-            if match(reading(one), reading(two)):
-                yield one, two
+    both = ((one, two) for one in heads(noun) for two in modifiers(modifier))
+    return ((one, two) for one, two in both if match(reading(one), reading(two)))
 
 
 def agrees_somehow(noun: str, modifier: str) -> bool:

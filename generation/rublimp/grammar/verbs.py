@@ -69,6 +69,7 @@ def other_tense(sentence: Sentence, verb: Word, parse: Parse) -> list[str]:
 
 
 def _genders(subject: Word | None) -> list[tuple[str]]:
+    """Return the genders that a past may have beside a subject, as grammemes: one where it is known, else two."""
     both = [("masc",), ("femn",)]
     # The gender of a speaker or a hearer is not known.
     if subject is None or subject.form.lower() in PERSONS:

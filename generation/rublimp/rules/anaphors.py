@@ -24,19 +24,17 @@ def _relatives(sentence: Sentence) -> Iterator[tuple[Word, Parse, Word, Parse]]:
     """Yield relative pronouns that are not subjects with their antecedents, and analyses of both that agree."""
     for word in sentence.words:
         # All forms of the pronoun begin in this way.
-        if not word.form.lower().startswith("котор") or _is_subject(sentence, word):
+        if not word.form.lower().startswith("котор"):
+            continue
+        siblings = [other for other in sentence.children[word.head] if other.id != word.id]
+        # A parser often takes an accusative for a subject beside the real one.
+        if word.relation == "nsubj" and not any(other.relation == "nsubj" for other in siblings):
             continue
         antecedent = _antecedent(sentence, word)
         if antecedent is not None:
             found = _agreement(word, antecedent)
             if found is not None:
                 yield word, found[0], antecedent, found[1]
-
-
-def _is_subject(sentence: Sentence, pronoun: Word) -> bool:
-    """Say whether a pronoun is the subject; a parser often takes an accusative for one beside the real subject."""
-    others = [word for word in sentence.children[pronoun.head] if word.id != pronoun.id]
-    return pronoun.relation == "nsubj" and not any(word.relation == "nsubj" for word in others)
 
 
 def _antecedent(sentence: Sentence, pronoun: Word) -> Word | None:
@@ -54,14 +52,13 @@ def _antecedent(sentence: Sentence, pronoun: Word) -> Word | None:
 
 
 def _agreement(pronoun: Word, noun: Word) -> tuple[Parse, Parse] | None:
+    """Return the first analyses of a relative pronoun and of a noun that agree; None where none do."""
     case = CASE_OF.get(pronoun.feats.get("Case", ""))
     readings = [p for p in modifiers(pronoun) if p.normal_form == PRONOUN and p.tag.case != "nomn"]
     # The reading in the case of the tree comes first.
-    for parse in sorted(readings, key=lambda parse: parse.tag.case != case):
-        for head in heads(noun):
-            if same_number_and_gender(head, parse):
-                return parse, head
-    return None
+    readings.sort(key=lambda parse: parse.tag.case != case)
+    both = ((parse, head) for parse in readings for head in heads(noun))
+    return next(((parse, head) for parse, head in both if same_number_and_gender(head, parse)), None)
 
 
 def _pronoun_changes(
@@ -73,6 +70,7 @@ def _pronoun_changes(
     gender: str | None,
     feature: str,
 ) -> Found:
+    """Yield the sentence with a relative pronoun of another number or gender, unless another noun agrees with it."""
     noun = antecedent[1]
     # With another noun as its antecedent, the new form may be right.
     possible = [noun, *_rivals(sentence, pronoun, antecedent[0])]

@@ -24,12 +24,12 @@ RECIPROCAL: Final = "друг"  # in "each other", whose second part is no argum
 
 
 def _relative(sentence: Sentence, verb: Word, *relations: str) -> Iterator[Word]:
-    for child in sentence.children[verb.id]:
-        if child.deprel in relations or child.relation in relations:
-            yield child
+    children = sentence.children[verb.id]
+    return (child for child in children if child.deprel in relations or child.relation in relations)
 
 
 def _transitive_verbs(sentence: Sentence) -> Iterator[tuple[Word, Parse]]:
+    """Yield the transitive verbs of a sentence, each with its likeliest analysis."""
     for verb in sentence.words:
         if verb.upos == "VERB":
             parses = verb_parses(verb, "tran", "indc")
@@ -55,6 +55,7 @@ def _lemmas(resources: Resources, name: str, kind: str, pos: str) -> tuple[str, 
 
 
 def _transitive_verb(sentence: Sentence, resources: Resources) -> Found:
+    """Yield the sentence with intransitive verbs of the same aspect in place of one with an object."""
     verbs = _intransitive(_lemmas(resources, "verbs", "intransitive", VERB))
     for verb, parse in _transitive_verbs(sentence):
         if not any(_relative(sentence, verb, "obj")):
@@ -123,6 +124,7 @@ def _swapped(sentence: Sentence, one: Word, two: Word, parses: tuple[Parse, Pars
 
 
 def _subject(sentence: Sentence, resources: Resources) -> Found:
+    """Yield the sentence with inanimate nouns in place of an animate subject."""
     for verb, parse in _transitive_verbs(sentence):
         objects = [word for word in _relative(sentence, verb, "obj") if not has_preposition(sentence, word)]
         for subject in _relative(sentence, verb, "nsubj"):
@@ -130,9 +132,8 @@ def _subject(sentence: Sentence, resources: Resources) -> Found:
             # What stands with the noun would have to agree with the new one.
             if argument is None or argument.case != "nomn" or not is_bare(sentence, subject) or not objects:
                 continue
-            argument = argument._replace(
-                gender=parse.tag.gender or argument.gender
-            )  # of a name: that of the person
+            # The gender of a name is that of the person.
+            argument = argument._replace(gender=parse.tag.gender or argument.gender)
             yield from _inanimate(sentence, resources, subject, argument, objects, "transitive_verb_subject")
 
 
@@ -161,6 +162,7 @@ def _goes_with(sentence: Sentence, word: Word, noun: Parse) -> bool:
 
 
 def _passive(sentence: Sentence, resources: Resources) -> Found:
+    """Yield the sentence with inanimate nouns in place of the animate agent of a passive."""
     for agent in sentence.words:
         verb = _passive_of(sentence, agent)
         if verb is None or has_preposition(sentence, agent) or not is_bare(sentence, agent):
@@ -187,6 +189,7 @@ def _passive_of(sentence: Sentence, agent: Word) -> Word | None:
 
 
 def _object(sentence: Sentence, resources: Resources) -> Found:
+    """Yield the sentence with inanimate nouns in place of a person of whom it is said what they do or are."""
     naming = read_list("verbs")["naming"]  # which everything can have as an object
     for verb in (
         one for one in sentence.words if not any(parse.normal_form in naming for parse in verb_parses(one))
@@ -195,37 +198,30 @@ def _object(sentence: Sentence, resources: Resources) -> Found:
             argument = animate(word)
             if argument is None or argument.case != "accs" or word.upos == "PRON":
                 continue
-            alone = is_bare(sentence, word) and not has_preposition(sentence, word)
-            if alone and _complement_after(sentence, verb, word):
+            if not is_bare(sentence, word) or has_preposition(sentence, word):
+                continue
+            both = [*sentence.children[verb.id], *sentence.children[word.id]]
+            followers = [other for other in both if other.id > word.id and other.id != verb.id]
+            # Of an object, an infinitive or a noun for persons in the instrumental says what it does or is.
+            if any(
+                (other.feats.get("VerbForm") == "Inf" and other.relation != "conj")
+                or (other.feats.get("Case") == "Ins" and animate(other) is not None)
+                for other in followers
+            ):
                 yield from _random_noun(sentence, resources, word, argument, "transitive_verb_obj")
 
 
-def _complement_after(sentence: Sentence, verb: Word, word: Word) -> bool:
-    """Say whether an infinitive or a noun for persons in the instrumental follows an object."""
-    both = [*sentence.children[verb.id], *sentence.children[word.id]]
-    followers = [other for other in both if other.id > word.id and other.id != verb.id]
-    return any(
-        (other.feats.get("VerbForm") == "Inf" and other.relation != "conj")
-        or (other.feats.get("Case") == "Ins" and animate(other) is not None)
-        for other in followers
-    )
-
-
-def _verb_above(sentence: Sentence, word: Word) -> Word | None:
-    """Return the verb that a word depends on, itself or through one noun: parsers attach many datives to the object."""
-    head = sentence.head_of(word)
-    if head is not None and head.upos == "NOUN":
-        head = sentence.head_of(head)
-    return head if head is not None and head.upos == "VERB" else None
-
-
 def _indirect_object(sentence: Sentence, resources: Resources) -> Found:
+    """Yield the sentence with inanimate nouns in place of an animate dative."""
     for word in sentence.words:
-        verb = _verb_above(sentence, word)
+        verb = sentence.head_of(word)
+        # Parsers attach many datives to the object.
+        if verb is not None and verb.upos == "NOUN":
+            verb = sentence.head_of(verb)
         # Numbers count from 1, so this is the word before.
         before = sentence.words[word.id - 2].form.lower() if word.id > 1 else ""
         is_argument = word.upos in NOMINAL and word.relation not in ("amod", "det") and before != RECIPROCAL
-        if verb is None or word.feats.get("Case") != "Dat" or not is_argument:
+        if verb is None or verb.upos != "VERB" or word.feats.get("Case") != "Dat" or not is_argument:
             continue
         argument = animate(word)
         if argument is None or has_preposition(sentence, word) or not is_bare(sentence, word):

@@ -1,6 +1,7 @@
 """A perfective verb where only an imperfective one can stand (paradigms 40 to 42)."""
 
 from functools import partial
+from itertools import pairwise
 from typing import Final, Literal
 
 from ucurve.generation.rublimp.grammar.lists import read_list
@@ -45,10 +46,16 @@ def _verb_of(sentence: Sentence, cue: Word) -> Word | None:
 
 def _cued(sentence: Sentence, resources: Resources, kind: Literal["duration", "repetition"]) -> Found:
     """Yield the sentence with a perfective past; the future may be a plan, and after "budu" no perfective is good."""
-    adverbs = read_list("aspect")[kind]
+    lists = read_list("aspect")
     done: set[int] = set()
     for cue in sentence.words:
-        if cue.form.lower() in adverbs or (kind == "repetition" and _is_period(sentence, cue)):
+        before = sentence.words[cue.id - 2] if kind == "repetition" and cue.id > 1 else None
+        is_period = (  # a noun of time after "every"
+            before is not None
+            and any(parse.normal_form == lists["every"] for parse in analyses(before.form))
+            and any(parse.normal_form in lists["periods"] for parse in analyses(cue.form))
+        )
+        if cue.form.lower() in lists[kind] or is_period:
             verb = _verb_of(sentence, cue)
             # The aspect is changed in the past alone, as in 97 % of the published pairs.
             if verb is not None and verb.id not in done and verb_parses(verb, "past"):
@@ -56,37 +63,22 @@ def _cued(sentence: Sentence, resources: Resources, kind: Literal["duration", "r
                 yield from _perfective(sentence, resources, verb, f"change_{kind}_aspect")
 
 
-def _is_period(sentence: Sentence, word: Word) -> bool:
-    """Say whether a word is a noun of time after "every"."""
-    lists = read_list("aspect")
-    before = sentence.words[word.id - 2] if word.id > 1 else None
-    return (
-        before is not None
-        and any(parse.normal_form == lists["every"] for parse in analyses(before.form))
-        and any(parse.normal_form in lists["periods"] for parse in analyses(word.form))
-    )
-
-
 def _deontic(sentence: Sentence, resources: Resources) -> Found:
-    for particle in sentence.words[:-1]:
-        cue = sentence.words[particle.id]  # numbers count from 1, so this is the next word
-        if particle.form.lower() != NOT or not _is_deontic(cue):
+    """Yield the sentence with a perfective infinitive after a negated word for what is needed or allowed."""
+    words = read_list("aspect")["deontic"]
+    for cue in (word for particle, word in pairwise(sentence.words) if particle.form.lower() == NOT):
+        readings = [parse.tag for parse in analyses(cue.form) if parse.normal_form in words]
+        # Only impersonal uses count: a predicative, or a verb in the third person or the neuter.
+        is_deontic = any(
+            tag.POS == "PRED" or tag.person == "3per" or "neut" in tag or "Impe" in tag for tag in readings
+        )
+        if not is_deontic:
             continue
         # Some parsers let the infinitive depend on the cue, others the cue on the infinitive.
         family = [*sentence.children[cue.id]] + ([sentence.words[cue.head - 1]] if cue.head else [])
         for verb in family:
             if verb.feats.get("VerbForm") == "Inf":
                 yield from _perfective(sentence, resources, verb, "deontic_imp")
-
-
-def _is_deontic(word: Word) -> bool:
-    words = read_list("aspect")["deontic"]
-    return any(
-        parse.normal_form in words
-        # Only impersonal uses count: a predicative, or a verb in the third person or the neuter.
-        and (parse.tag.POS == "PRED" or parse.tag.person == "3per" or "neut" in parse.tag or "Impe" in parse.tag)
-        for parse in analyses(word.form)
-    )
 
 
 RULES: Final = rules(

@@ -32,6 +32,7 @@ def _other_cases(sentence: Sentence, word: Word, cases: Sequence[str], subtype: 
 
 
 def _in_case(sentence: Sentence, word: Word, parse: Parse, case: str, subtype: str) -> Found:
+    """Yield the sentence with a noun in another case and the same number, a pronoun in the same gender too."""
     # Some pronouns have no number, and of the others only the third person has a gender.
     numbers = [parse.tag.number] if parse.tag.number else []
     gender = (
@@ -55,6 +56,7 @@ def _in_case(sentence: Sentence, word: Word, parse: Parse, case: str, subtype: s
 
 
 def _preposition(sentence: Sentence, _: Resources) -> Found:
+    """Yield the sentence with a noun in each case that the preposition before it does not govern."""
     governed: dict[str, list[str]] = read_list("prepositions")["cases"]
     for word in sentence.words:
         # What stands in the case of the noun would have to change with it.
@@ -68,6 +70,7 @@ def _preposition(sentence: Sentence, _: Resources) -> Found:
 
 
 def _object(sentence: Sentence, _: Resources, case: str, others: Sequence[str], subtype: str) -> Found:
+    """Yield the sentence with an object of a verb in other cases."""
     for word in sentence.words:
         head = sentence.head_of(word)
         if word.upos not in _NOUNS or word.feats.get("Case") != case or head is None or head.upos != "VERB":
@@ -83,6 +86,7 @@ def _object(sentence: Sentence, _: Resources, case: str, others: Sequence[str], 
 
 
 def _nominalization(sentence: Sentence, _: Resources) -> Found:
+    """Yield the sentence with what depends on a noun of an action in a case that never follows nouns."""
     for word in sentence.words:
         head = sentence.head_of(word)
         if head is None or head.upos != "NOUN" or word.upos not in (*_NOUNS, "DET"):

@@ -20,6 +20,7 @@ _REFLEXIVE: Final = ("ся", "сь")  # it follows the ending
 
 
 def _declension(sentence: Sentence, _: Resources, modified: bool) -> Found:
+    """Yield the sentence with a noun that has an ending of another declension, in the same case and number."""
     endings: dict[str, dict[str, list[str]]] = read_list("endings")
     for word in sentence.words:
         if word.upos != "NOUN" or bool(modifiers_of(sentence, word)) != modified:
@@ -41,6 +42,7 @@ def _declension(sentence: Sentence, _: Resources, modified: bool) -> Found:
 
 
 def _conjugation(sentence: Sentence, _: Resources) -> Found:
+    """Yield the sentence with a verb that has the same ending of the other conjugation."""
     for word in sentence.words:
         form = word.form.lower()
         # The past and the imperative have no endings by which conjugations differ.

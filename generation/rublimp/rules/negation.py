@@ -1,6 +1,7 @@
 """Negative concord: the particle ne moved, negative and indefinite pronouns exchanged (paradigms 32 to 34)."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from ucurve.generation.rublimp.grammar.lists import read_list
@@ -15,6 +16,7 @@ CONSTITUENTS: Final = frozenset({"ADP", "NOUN", "PROPN", "PRON", "ADJ", "DET", "
 PREFIX: Final = "ни"  # negative pronouns begin so
 NOT_NEGATIVE: Final = frozenset({"ни", "ним", "них", "ними", "ниц"})  # the last: prostrate
 VERBS: Final = ("VERB", "AUX")
+# A word that heads a clause has one of these.
 CLAUSES: Final = (
     "root",
     "conj",
@@ -22,7 +24,7 @@ CLAUSES: Final = (
     "acl",
     "advcl",
     "ccomp",
-)  # a word that heads a clause has one of these
+)
 INFINITIVES: Final = ("xcomp", "csubj", "aux", "cop")  # these verbs belong to the verb above them
 
 
@@ -39,8 +41,7 @@ def _negative(word: Word) -> bool:
 
 def _negated_verbs(sentence: Sentence) -> Iterator[tuple[Word, Word]]:
     """Yield each particle that stands before a verb, with the verb."""
-    for particle in sentence.words[:-1]:
-        verb = sentence.words[particle.id]
+    for particle, verb in pairwise(sentence.words):
         if particle.form.lower() == NOT and verb.upos in VERBS:
             yield particle, verb
 
@@ -62,6 +63,7 @@ def _verbs_above(sentence: Sentence, word: Word) -> list[Word]:
 
 
 def _negative_concord(sentence: Sentence, _: Resources) -> Found:
+    """Yield the sentence with the particle of a negated verb moved before each phrase that follows the verb."""
     if not _is_statement(sentence):
         return
     # The particle may be moved only from a verb that a negative pronoun asks to be negated.
@@ -96,6 +98,7 @@ def _moved(sentence: Sentence, particle: Word, target: Word) -> Pair | str:
 
 
 def _to_indefinite(sentence: Sentence, _: Resources) -> Found:
+    """Yield the sentence with indefinite pronouns in place of a negative one beside a negated verb."""
     if not _is_statement(sentence):
         return
     negated = {verb.id for _, verb in _negated_verbs(sentence)}
@@ -113,6 +116,7 @@ def _to_indefinite(sentence: Sentence, _: Resources) -> Found:
 
 
 def _to_negative(sentence: Sentence, _: Resources) -> Found:
+    """Yield the sentence with negative pronouns in place of an indefinite one where no verb is negated."""
     content = read_list("pronouns")
     for word in sentence.words:
         # Some texts have the hyphen at which no line is broken.

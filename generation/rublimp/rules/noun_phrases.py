@@ -73,6 +73,7 @@ def number_changes(sentence: Sentence, _: Resources, phrases: Phrases, gender: G
 
 
 def _gender(sentence: Sentence, _: Resources) -> Found:
+    """Yield the sentence with a modifier of another gender than its noun's."""
     for noun, head, modifier, parse in _phrases(sentence):
         if noun.upos == "PROPN" and "Fixd" in head.tag:
             yield "the gender of a name that does not inflect is open"

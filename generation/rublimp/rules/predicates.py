@@ -69,6 +69,7 @@ def other_forms(parse: Parse, feature: str) -> list[tuple[str, str]]:
 
 
 def _numbers(parse: Parse, base: set[str]) -> list[tuple[str, str]]:
+    """Return the other number and the forms of a predicate that have it."""
     tag = parse.tag
     if tag.person or tag.mood == "impr":
         other = "plur" if tag.number == "sing" else "sing"
@@ -95,6 +96,7 @@ def _change(
     values: Sequence[str] | None = None,
     subject: Word | None = None,
 ) -> Found:
+    """Yield the sentence with the forms of a predicate that have other values, all or those given, and are wrong."""
     parse = finite_parse(word)
     if parse is None:
         return
@@ -245,6 +247,7 @@ def wrong_values(subject: Word, feature: str) -> Sequence[str] | None:
 def _of_subjects(
     sentence: Sentence, _: Resources, clauses: Finder, feature: str, subtype: str, default: bool
 ) -> Found:
+    """Yield the sentence with a predicate in a form that is wrong with its subject, or in a clause without one."""
     for predicate, subject in clauses(sentence):
         values = wrong_values(subject, feature) if subject is not None else None
         if values == ():
@@ -278,6 +281,7 @@ def _leaves_out_subject(sentence: Sentence, find: Finder, predicate: Word, parse
 
 
 def _attractor(sentence: Sentence, _: Resources, feature: str, subtype: str) -> Found:
+    """Yield the sentence with a predicate that agrees with another noun of its clause."""
     for predicate in sentence.words:
         for word in agreeing_words(sentence, predicate):
             parse = finite_parse(word)

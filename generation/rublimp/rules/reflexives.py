@@ -1,6 +1,6 @@
 """A reflexive pronoun as external possessor: u nego byli to u sebya byli (paradigm 31)."""
 
-from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from ucurve.generation.rublimp.grammar.agreement import is_bare
@@ -13,22 +13,6 @@ BE: Final = frozenset({"есть", "был", "была", "было", "были",
 REFLEXIVE: Final = "себя"
 REACH: Final = 10
 """Words between the phrase and the verb, at most."""
-
-
-def _possessors(sentence: Sentence) -> Iterator[Word]:
-    for preposition in sentence.words[:-1]:
-        noun = sentence.words[preposition.id]
-        if preposition.form.lower() != "у" or noun.upos not in ("NOUN", "PROPN", "PRON"):
-            continue
-        verb = _verb_after(sentence, noun)
-        if verb is not None and is_bare(sentence, noun) and _has_possessed(sentence, noun, verb):
-            yield noun
-
-
-def _has_possessed(sentence: Sentence, noun: Word, verb: Word) -> bool:
-    """Say whether a clause has a word for what somebody has, which is an object for many parsers."""
-    around = {noun.id, noun.head, verb.id, verb.head}
-    return any(word.relation in ("nsubj", "obj") and word.head in around for word in sentence.words)
 
 
 def _verb_after(sentence: Sentence, noun: Word) -> Word | None:
@@ -46,7 +30,17 @@ def _verb_after(sentence: Sentence, noun: Word) -> Word | None:
 
 
 def _external_possessor(sentence: Sentence, _: Resources) -> Found:
-    for noun in _possessors(sentence):
+    """Yield the sentence with a reflexive pronoun in the place of whoever has something."""
+    for preposition, noun in pairwise(sentence.words):
+        if preposition.form.lower() != "у" or noun.upos not in ("NOUN", "PROPN", "PRON"):
+            continue
+        verb = _verb_after(sentence, noun)
+        if verb is None or not is_bare(sentence, noun):
+            continue
+        around = {noun.id, noun.head, verb.id, verb.head}
+        # For many parsers what somebody has is an object.
+        if not any(word.relation in ("nsubj", "obj") and word.head in around for word in sentence.words):
+            continue
         if noun.form.lower() == REFLEXIVE:
             yield "the possessor is a reflexive pronoun"
             continue

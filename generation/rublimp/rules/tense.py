@@ -30,6 +30,7 @@ class Marker:
 
 
 def _markers(sentence: Sentence) -> Iterator[Marker]:
+    """Yield the temporal adverbials of a sentence whose tense is known."""
     lists = read_list("tense")
     for word in sentence.words:
         form = word.form.lower()
@@ -113,6 +114,7 @@ def _is_joined(sentence: Sentence, verb: Word, *relations: str) -> bool:
 
 
 def _verb_tense(sentence: Sentence, _: Resources, paradigm: str, conjoined: bool) -> Found:
+    """Yield the sentence with the verb of a temporal adverbial in the other tense."""
     for marker, verb, parse in _marked(sentence, "perf"):
         # parsers call many conjuncts parataxis
         joined = (

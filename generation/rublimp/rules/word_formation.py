@@ -46,17 +46,19 @@ def _roots(form: str, resources: Resources) -> Iterator[tuple[int, str]]:
 
 
 def _add_suffix(sentence: Sentence, resources: Resources) -> Found:
+    """Yield the sentence with a noun or adjective that has one more suffix after its root."""
     allowed = read_list("affixes")["suffixes"]
     for word in sentence.words:
         form = word.form.lower()
         if word.upos not in ("NOUN", "ADJ") or not is_known(form):
             continue
-        made: dict[str, None] = {}  # two segmentations may give one form
-        for end, root in _roots(form, resources):
-            for suffix in resources.suffixes[root]:
-                if suffix in allowed and not form[end:].startswith(suffix):
-                    made[form[:end] + suffix + form[end:]] = None
-        for found in made:
+        made = (
+            form[:end] + suffix + form[end:]
+            for end, root in _roots(form, resources)
+            for suffix in resources.suffixes[root]
+            if suffix in allowed and not form[end:].startswith(suffix)
+        )
+        for found in dict.fromkeys(made):  # two segmentations may give one form
             yield _formed(sentence, word, found, "add_new_suffix")
 
 
@@ -108,6 +110,7 @@ def _prefixed_twice(resources: Resources, form: str) -> Iterator[tuple[str, str,
 
 
 def _add_prefix(sentence: Sentence, resources: Resources) -> Found:
+    """Yield the sentence with a verb that has one more prefix, before its own or after one of them."""
     for word in sentence.words:
         form = word.form.lower()
         if word.upos not in _VERBS or not _is_verb(form):
@@ -123,6 +126,7 @@ def _add_prefix(sentence: Sentence, resources: Resources) -> Found:
 
 
 def _swap_prefixes(sentence: Sentence, resources: Resources) -> Found:
+    """Yield the sentence with a verb of two prefixes in the other order."""
     for word in sentence.words:
         form = word.form.lower()
         if word.upos not in (*_VERBS, "ADJ") or not _is_verb(form):
