@@ -64,6 +64,9 @@ def visit(server, browser):
         page.on("console", lambda one: complaints.append(one.text) if one.type in ("error", "warning") else None)
         page.on("request", lambda one: None if one.url.startswith((server.url, "data:", "blob:"))
                 else complaints.append(one.url))  # fmt: skip
+        page.on(
+            "response", lambda one: complaints.append(f"{one.status} {one.url}") if one.status >= 500 else None
+        )
         page.goto(server.address("explore"))
         if address:
             page.goto(f"{server.url}/explore?{address}")

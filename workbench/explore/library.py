@@ -1,6 +1,7 @@
 """What can be looked at: the runs, what they were scored on, and the scores that are open."""
 
 import hashlib
+import importlib
 import json
 import threading
 from collections import defaultdict
@@ -25,6 +26,17 @@ Found = TypeVar("Found")
 _LONGEST_NAME = 255  # bytes, of a folder
 _KEPT = 24  # tables of curves and verdicts
 _OPENED_AT_ONCE = 2  # runs, since one thread computes while another waits for the disk
+_importing = threading.Lock()
+
+
+def import_transformers() -> None:
+    """Import what models and tokenizers need, in one thread at a time.
+
+    Where two threads take their first names of the library at once, it tells one of them that it has no such name.
+    """
+    with _importing:
+        for module in ("modeling_utils", "tokenization_utils_base"):
+            importlib.import_module(f"transformers.{module}")
 
 
 @dataclass

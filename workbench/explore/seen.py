@@ -9,7 +9,7 @@ import pandas as pd
 from ucurve.analysis.items.card import card_html, maker_of, pair_facts
 from ucurve.analysis.items.seen_before import find_seen_at_once, find_seen_pair
 from ucurve.workbench.explore.curves import Asked
-from ucurve.workbench.explore.library import Library
+from ucurve.workbench.explore.library import Library, import_transformers
 from ucurve.workbench.explore.matrix import ScoreMatrix
 from ucurve.workbench.explore.pairs import row_of
 from ucurve.workbench.replies import Values, text_of, whole_of
@@ -44,4 +44,5 @@ def _look(
     """Return what a function finds of a pair in a run's text up to its last scored step; it is kept."""
     pair, last = int(matrix.pairs["pair"].iloc[row]), int(matrix.steps[-1])
     key = find, matrix.run.folder, matrix.benchmark, pair, last
+    import_transformers()
     return library.recall(key, lambda: find(matrix.run.folder, last, matrix.pairs, pair))

@@ -22,7 +22,7 @@ from ucurve.eval.store.tokens import StoredSentences, read_sentences, read_token
 from ucurve.eval.sweep.jobs import prepare
 from ucurve.eval.sweep.load import SweepCache
 from ucurve.workbench.explore.curves import Asked
-from ucurve.workbench.explore.library import Library
+from ucurve.workbench.explore.library import Library, import_transformers
 from ucurve.workbench.explore.matrix import ScoreMatrix
 from ucurve.workbench.explore.pairs import row_of
 from ucurve.workbench.replies import Values, text_of, whole_of
@@ -78,6 +78,7 @@ class TokenTables:
             raise UserError(
                 f"{matrix.run.label} holds the scores of a model and not the model; no token can be scored"
             )
+        import_transformers()
         (target,) = run_targets(matrix.run.folder, [step])
         key = find_key(score_path(matrix.run.folder, matrix.benchmark, matrix.scorer, step))
         given = {"scorer": [matrix.scorer], **start_of({} if key is None else key.settings)}
