@@ -1,7 +1,6 @@
 """What can be looked at: the runs, what they were scored on, and the scores that are open."""
 
 import hashlib
-import importlib
 import json
 import threading
 from collections import defaultdict
@@ -35,8 +34,8 @@ def import_transformers() -> None:
     Where two threads take their first names of the library at once, it tells one of them that it has no such name.
     """
     with _importing:
-        for module in ("modeling_utils", "tokenization_utils_base"):
-            importlib.import_module(f"transformers.{module}")
+        import transformers.modeling_utils
+        import transformers.tokenization_utils_base  # noqa: F401
 
 
 @dataclass
