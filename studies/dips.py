@@ -129,9 +129,8 @@ def with_runs_that_dip(
     which ``least_prevalence`` is about. ``of_run`` has the line of each run in ``alone``.
     """
     places = pd.MultiIndex.from_frame(lines[[line, "phenomenon"]])
-    alone = alone.reindex(
-        columns=["line", "phenomenon", *RUNS_WITH_DIP.values()]
-    )  # empty where nothing was tested
+    # Empty where nothing was tested.
+    alone = alone.reindex(columns=["line", "phenomenon", *RUNS_WITH_DIP.values()])
     curves = [alone["line"].map(dict(of_run)), alone["phenomenon"]]
     for name, p in RUNS_WITH_DIP.items():
         counts = (alone[p] <= LEVEL).groupby(curves).sum()

@@ -40,9 +40,8 @@ class StudyPage:
     draw: Callable[[Mapping[str, pd.DataFrame]], Iterable[Drawing]]
     data: str = ""  # the folder of the CSV files in ``data/``
     prefix: str = ""  # of their names
-    derive: Callable[[Mapping[str, pd.DataFrame]], Mapping[str, pd.DataFrame]] = (
-        lambda _: {}
-    )  # what follows from tables
+    # What follows from tables.
+    derive: Callable[[Mapping[str, pd.DataFrame]], Mapping[str, pd.DataFrame]] = lambda _: {}
 
     def write(self, tables: Mapping[str, pd.DataFrame], docs: Path | str) -> Path:
         """Write the CSV files, and what is made of them, to a folder of documentation; return the page."""
@@ -106,9 +105,8 @@ def percent(value: float, digits: int = 1) -> str:
 
 def number(value: float, digits: int = 2) -> str:
     """Write a number with so many decimals."""
-    return (
-        MISSING if pd.isna(value) else f"{round(value, digits) + 0.0:.{digits}f}"
-    )  # no minus sign before a zero
+    # No minus sign before a zero.
+    return MISSING if pd.isna(value) else f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def count(value: float) -> str:

@@ -55,9 +55,8 @@ def pytest_collection_finish() -> None:
 def unsynced():
     """Let no test wait for the disk: only after a power cut would it matter what was flushed."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            os, "fsync", lambda descriptor: os.fstat(descriptor) and None
-        )  # of a closed file an error still
+        # Of a closed file an error still.
+        patch.setattr(os, "fsync", lambda descriptor: os.fstat(descriptor) and None)
         yield
 
 

@@ -65,9 +65,8 @@ def interrupt(command, wanted, folder):
     end = time.monotonic() + 120
     while process.poll() is None and not any(folder.glob(wanted)) and time.monotonic() < end:
         time.sleep(0.05)
-    os.killpg(
-        process.pid, signal.SIGINT
-    )  # as a terminal does: to the command and to all processes it has started
+    # As a terminal does: to the command and to all processes it has started.
+    os.killpg(process.pid, signal.SIGINT)
     try:
         return process.wait(timeout=60), process.communicate()[1]
     finally:

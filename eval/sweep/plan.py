@@ -212,9 +212,8 @@ def log_plan(plan: Plan, settings: ScoreSettings, shown: bool) -> None:
 def _log_equal_revisions(jobs: Sequence[Job]) -> None:
     """Warn about revisions that have the same weights, or a file of them: at most one is the checkpoint of its name."""
     infos = {job.target.revision: job.scorer.info for job in jobs if job.target.revision is not None}
-    ours = {
-        revision for revision, info in infos.items() if info.target.ours
-    }  # with a learning rate of 0 equal too
+    # With a learning rate of 0 equal too.
+    ours = {revision for revision, info in infos.items() if info.target.ours}
     equal = find_equal({revision: info.hashes[0] for revision, info in infos.items()})
     shared = find_shared_parts({revision: info.weight_parts for revision, info in infos.items()})
     for groups, same, verdict in (

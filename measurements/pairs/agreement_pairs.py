@@ -206,9 +206,8 @@ def recall_of(judge: Judge, pairs: list[Pair]) -> str:
     made = {
         (pair["treebank"], pair["sentence_id"], pair["verb"]) for pair in pairs if pair["feature"] == "Number"
     }
-    number: dict[str, list[tuple[str, dict[str, str]]]] = defaultdict(
-        list
-    )  # forms and features of verbs by lemma
+    # Forms and features of verbs by lemma.
+    number: dict[str, list[tuple[str, dict[str, str]]]] = defaultdict(list)
     for (lemma, form), cells in judge.by_form.items():
         number[lemma] += [(form, features_of(cell)) for cell in sorted(cells)]
     found, expected = 0, 0

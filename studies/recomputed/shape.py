@@ -297,9 +297,8 @@ def _rising(curve: Array, weights: Array) -> Array:
     first, last = np.triu_indices(size)
     means = np.full((size, size), np.inf)  # from the first to the last value
     means[first, last] = (sums[last + 1] - sums[first]) / (mass[last + 1] - mass[first])
-    least = np.array([means[:, at:].min(axis=1) for at in range(size)]).reshape(
-        size, size
-    )  # that end at or after it
+    # That end at or after it.
+    least = np.array([means[:, at:].min(axis=1) for at in range(size)]).reshape(size, size)
     return np.array([least[at, : at + 1].max() for at in range(size)])
 
 

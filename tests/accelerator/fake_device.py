@@ -34,21 +34,18 @@ _SIZE_DEPENDS_ON_VALUES = {"nonzero", "masked_select", "_unique2", "unique_dim",
 class Count:
     """What reached the device since the count began."""
 
-    waits: list = field(
-        default_factory=list
-    )  # the lines of the product at which the processor waits for the device
+    # The lines of the product at which the processor waits for the device.
+    waits: list = field(default_factory=list)
     launches: int = 0
     flops: dict = field(default_factory=dict)  # by type of the factors; of products and attention
-    bytes: dict = field(
-        default_factory=dict
-    )  # read and written beside products and attention, by file of the product
+    # Read and written beside products and attention, by file of the product.
+    bytes: dict = field(default_factory=dict)
     product_bytes: int = 0
     attention: list = field(default_factory=list)  # kernel, whether it is given a mask, whether it is causal
     live: int = 0  # bytes of tensors on the device now
     peak: int = 0
-    work: list = field(
-        default_factory=list
-    )  # of each launch: FLOPs in products and attention, bytes, type of factors
+    # Of each launch: FLOPs in products and attention, bytes, type of factors.
+    work: list = field(default_factory=list)
 
 
 class FakeDevice(TorchDispatchMode):
@@ -206,9 +203,8 @@ def fake_device():
     masking_utils.is_tracing = lambda tensor=None: False  # transformers takes fake tensors for a trace
     torch.nn.functional.scaled_dot_product_attention = choose
     torch.nn.Module.to, torch.nn.Module.float = lambda model, *_, **__: fake.place(model), lambda model: model
-    torch.Tensor.__array__ = lambda tensor, dtype=None: np.ones(
-        tuple(tensor.shape), dtype
-    )  # values that were copied
+    # Values that were copied.
+    torch.Tensor.__array__ = lambda tensor, dtype=None: np.ones(tuple(tensor.shape), dtype)
     with FakeTensorMode(allow_non_fake_inputs=True):
         yield fake
 

@@ -50,9 +50,8 @@ def test_everything_is_written_and_reported(make_run: MakeRun) -> None:
     assert "50.0 % before training, 80.0 to 90.0 % at the last scored checkpoint" in page.text
     assert "± 1 sample sd over runs" in page.text
     assert "Nothing is missing" in page.text
-    assert (
-        sum(tag == "img" for tag, _ in page.tags) == 5
-    )  # two of the first screen, two of accuracy, one of the loss
+    # Two of the first screen, two of accuracy, one of the loss.
+    assert sum(tag == "img" for tag, _ in page.tags) == 5
     assert "Accuracy against FLOPs on zho (one model and budget: the same curve as over tokens)" in page.text
     overall = pd.read_csv(report.parent / "learning_curves_zho_overall.csv")
     assert overall["accuracy"].tolist() == pytest.approx([0.5, 0.5875, 0.85])

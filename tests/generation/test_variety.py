@@ -117,9 +117,8 @@ def test_a_check_says_how_varied_the_good_sentences_are(made, run_command):
 
 
 def test_words_are_frequent_that_are_one_in_a_million_of_a_text(made, run_command):
-    (made / "text.txt").write_text(
-        "A b.\n" + "z " * 1_999_997 + "\n"
-    )  # a, b and the stop are one in two millions
+    # A, b and the stop are one in two millions.
+    (made / "text.txt").write_text("A b.\n" + "z " * 1_999_997 + "\n")
     arguments = (f"check={made / 'mine'}", f"parses={made / 'parses.conllu'}", f"corpus={made / 'text.txt'}")
     assert rows_of(run_command("generate", *arguments)[1])["f"][-1] == "0.0"
     (made / "text.txt").write_text("A b.\n" + "z " * 999_997 + "\n")

@@ -63,9 +63,8 @@ def test_wsd_falls_as_its_form_says(form, expected):
 def test_a_cosine_with_a_floor_is_what_pythia_was_trained_with():
     floor = rate_settings("cosine_floor")
     found = rates(floor, steps=8, warmup=2)
-    assert found == pytest.approx(
-        [0.5, 1, 0.961940, 0.853553, 0.691342, *[0.5] * 3], abs=1e-6
-    )  # it stops at N - W
+    # It stops at N - W.
+    assert found == pytest.approx([0.5, 1, 0.961940, 0.853553, 0.691342, *[0.5] * 3], abs=1e-6)
     trained, configured = rates(floor, warmup=0.01), rates(rate_settings(), warmup=0.01)
     assert trained[80:] == [0.1] * 20
     assert max(high - low for high, low in zip(configured, trained, strict=True)) == pytest.approx(

@@ -193,9 +193,8 @@ JSON = {
 @pytest.mark.parametrize(("text", "message"), JSON.values(), ids=JSON.keys())
 def test_exports_of_label_studio(text, message, questionnaire, fail):
     found = fail(questionnaire.write("export.json", text))
-    assert (
-        found.partition(" (")[0] == message.partition(" (")[0]
-    )  # Python says what is wrong with JSON in its own words
+    # Python says what is wrong with JSON in its own words.
+    assert found.partition(" (")[0] == message.partition(" (")[0]
 
 
 @pytest.mark.parametrize(

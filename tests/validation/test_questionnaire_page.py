@@ -195,9 +195,8 @@ def test_a_second_browser_gets_another_list_and_its_choices_are_its_own(browser,
     assert sorted(row["item"] for row in first) == sorted(row["item"] for row in second)
     assert {row["list"] for row in first} == {"1"}
     chosen = [{row["item"]: row["choice"] for row in answers} for answers in (first, second)]
-    assert all(
-        {chosen[0][item], chosen[1][item]} == {"good", "bad"} for item in chosen[0]
-    )  # the left one, both times
+    # The left one, both times.
+    assert all({chosen[0][item], chosen[1][item]} == {"good", "bad"} for item in chosen[0])
     assert first[0]["annotator"] != second[0]["annotator"]
 
 

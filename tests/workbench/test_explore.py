@@ -58,9 +58,8 @@ def make_pairs(rng):
 
 
 def make_scores(pairs, rng):
-    n_good, n_bad = np.random.default_rng(2).integers(
-        3, 9, (2, len(pairs))
-    )  # of the tokenizer, so the same at all steps
+    # Of the tokenizer, so the same at all steps.
+    n_good, n_bad = np.random.default_rng(2).integers(3, 9, (2, len(pairs)))
     good = -rng.integers(8, 14, len(pairs)).astype(float)
     bad = good + rng.choice([-1.0, 0.0, 0.0, 1.0, 1e-9], len(pairs))
     fixed = np.random.default_rng(1)
@@ -234,9 +233,8 @@ def test_a_pair_has_a_card_without_the_text_where_that_is_not_there(library, mon
     assert card.startswith(
         '<dl class="pair-card"><dt>Differs</dt><dd>“good8” (good), “bad8” (bad)</dd><dt>Length</dt><dd>1 '
     )
-    assert (
-        "<dt>Checks</dt><dd>broken, of 4: a good sentence stands once in its paradigm" in card
-    )  # two pairs have one
+    # Two pairs have one.
+    assert "<dt>Checks</dt><dd>broken, of 4: a good sentence stands once in its paradigm" in card
     assert "Read by then" not in card
     assert pair_margins(library, read_asked(values), values)["card"] == card
 

@@ -114,9 +114,8 @@ def test_it_ends_while_a_questionnaire_is_made(tmp_path, number, code):
         cookie = ask(server, "GET", f"/?token={server.token}").headers["set-cookie"].partition(";")[0]
         long = threading.Thread(target=make_until_it_ends, args=(server, cookie))
         long.start()
-        while (
-            b"another questionnaire is being made" not in make(server, ".", cookie).read()
-        ):  # no name that is allowed
+        # No name that is allowed.
+        while b"another questionnaire is being made" not in make(server, ".", cookie).read():
             assert long.is_alive()
         server.process.send_signal(number)
         assert server.process.wait(300) == code, (

@@ -319,9 +319,8 @@ def test_a_cookie_of_another_port_or_another_start_does_not_open_it(stranger, tm
 def test_a_wrong_token_is_refused_and_does_not_send_away_whoever_is_in(stranger):
     client, token = stranger
     assert client.get("/", params={"token": "guess"}).headers["location"] == "/login?wrong=1"
-    assert (
-        client.get("/write/api/projects", params={"token": token}).status_code == 401
-    )  # the address of a page alone
+    # The address of a page alone.
+    assert client.get("/write/api/projects", params={"token": token}).status_code == 401
     assert (
         client.post("/login", data={"token": "é"}, headers={"Origin": HERE}).headers["location"]
         == "/login?wrong=1"

@@ -224,9 +224,8 @@ def test_words_that_someone_else_saved_are_not_overwritten(browser, projects):
     assert other.post("words/save", base=first["base"]).status_code == 200
     reply = browser.post("words/save", base=first["base"])
     assert reply.status_code == 409
-    assert (
-        reply.json()["mine"].count("\n") == reply.json()["theirs"].count("\n") + 2
-    )  # mine has the deleted word and the new one
+    # Mine has the deleted word and the new one.
+    assert reply.json()["mine"].count("\n") == reply.json()["theirs"].count("\n") + 2
     assert browser.get("words").json()["changed_on_disk"]
     third = Browser(browser.client, "b3")
     assert "someone else saved other words" in third.post("words", change=new, base=first["base"]).json()["error"]

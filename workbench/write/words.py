@@ -21,9 +21,8 @@ class Table:
     """A vocabulary as it stands with the changes that are not saved."""
 
     columns: list[str]  # names of the properties
-    rows: list[
-        list[str] | None
-    ]  # cells of each word, as many as there are columns; None for a word that was deleted
+    # Cells of each word, as many as there are columns; None for a word that was deleted.
+    rows: list[list[str] | None]
 
     def text(self) -> str:
         """Write it as its file has it, without empty cells at the ends of lines."""

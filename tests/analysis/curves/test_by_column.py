@@ -168,6 +168,5 @@ def test_a_notebook_draws_a_line_for_each_value(made):
         study.curve(by="attracter")
     assert "Did you mean 'attractor'?" in str(error.value)
     other = study.curve(by="attractor", linking="slln_lp:0.8")
-    assert (
-        other.to_dict()["datasets"]["curves"] == chart.to_dict()["datasets"]["curves"]
-    )  # lengths are equal here
+    # Lengths are equal here.
+    assert other.to_dict()["datasets"]["curves"] == chart.to_dict()["datasets"]["curves"]

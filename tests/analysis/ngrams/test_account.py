@@ -48,9 +48,8 @@ def test_the_share_is_what_equal_losses_would_leave_out(loss: np.ndarray, wrong:
     if not loss.sum() or wrong.all() or not wrong.any():
         return
     table = account_of_dip((2,), make_dip(loss, wrong))
-    left_out = (
-        loss.mean() - loss[~wrong].mean()
-    )  # the fall if all pairs had lost what those do that it gets right
+    # The fall if all pairs had lost what those do that it gets right.
+    left_out = loss.mean() - loss[~wrong].mean()
     assert table["share"][0] == pytest.approx(left_out / loss.mean())
 
 

@@ -96,9 +96,8 @@ def test_accuracy_meets_bits_at_equal_steps_and_seeds_are_averaged(make_run: Mak
     assert table[["phenomenon", "step", "runs"]].to_numpy().tolist() == [
         ["BA", 1, 2], ["BA", 2, 0], ["all", 1, 2], ["all", 2, 0],
     ]  # fmt: skip
-    assert table["accuracy"].tolist() == pytest.approx(
-        [0.7, math.nan] * 2, nan_ok=True
-    )  # step 2 has no metrics: a gap
+    # Step 2 has no metrics: a gap.
+    assert table["accuracy"].tolist() == pytest.approx([0.7, math.nan] * 2, nan_ok=True)
     assert table["bits_per_byte"].tolist() == pytest.approx([2.5, math.nan] * 2, nan_ok=True)
     assert (table["high"] - table["low"])[0] == pytest.approx(2 * 0.02**0.5)
 

@@ -81,9 +81,8 @@ def test_the_report_says_why_a_line_of_few_points_has_no_interval(make_run: Make
     (part,) = accuracy_scaling_sections(open_study(f"{tmp_path}/runs/*").benchmarks()[0])
     html = part._repr_html_()
     assert "A line with fewer than 8 different FLOPs has no interval" in html
-    assert (
-        len(re.findall(r'data-value="[^"]*">[^<]+ \([^<]+ to [^<]+\)</td>', html)) == 3
-    )  # parameters of one line
+    # Parameters of one line.
+    assert len(re.findall(r'data-value="[^"]*">[^<]+ \([^<]+ to [^<]+\)</td>', html)) == 3
     assert "band: 95 % bootstrap interval of the fit of lines with 8 or more different FLOPs" in html
 
 

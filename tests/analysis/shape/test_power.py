@@ -56,9 +56,8 @@ def test_where_nearly_nothing_is_known_of_the_error_no_dip_is_found_and_no_warni
 def test_more_seeds_and_more_pairs_lessen_the_parts_that_they_have() -> None:
     curve = curve_of_parts(3, 2, 4)
     weights = smoothing_weights(curve.log_tokens)
-    weights = weights - weights.mean(
-        axis=0
-    )  # without what is the same at all checkpoints, as in the test of a dip
+    # Without what is the same at all checkpoints, as in the test of a dip.
+    weights = weights - weights.mean(axis=0)
     smooth, white = (float(((weights @ part) * weights).sum(axis=1).mean()) for part in (SMOOTH, np.eye(STEPS)))
 
     def variance(seeds: int, pairs: float) -> float:

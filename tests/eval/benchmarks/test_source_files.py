@@ -87,9 +87,8 @@ def test_archives_of_the_folder_itself(tmp_path, archive, name):
 
 def test_an_archive_that_tar_makes_of_a_folder(tmp_path):
     fill(tmp_path / "pairs", {"p.csv": TABLE, "x/q.jsonl": LINES})
-    os.link(
-        tmp_path / "pairs" / "p.csv", tmp_path / "pairs" / "z.csv"
-    )  # tar keeps one of two equal files as a link
+    # Tar keeps one of two equal files as a link.
+    os.link(tmp_path / "pairs" / "p.csv", tmp_path / "pairs" / "z.csv")
     subprocess.run(["tar", "-C", tmp_path / "pairs", "-czf", tmp_path / "a.tar.gz", "."], check=True)
     assert sorted(set(load(tmp_path / "a.tar.gz")["paradigm"])) == ["p", "q", "z"]
 

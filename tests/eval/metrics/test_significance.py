@@ -104,9 +104,8 @@ def test_a_table_by_hand(scores_of):
     assert row(table, "all", "macro")["accuracy"] == (0.625 + 1) / 2
     assert row(table, "all", "all")["unk"] == 3
     assert [row(table, *name)["clusters"] for name in (("X", "a"), ("Y", "b"), ("all", "macro"))] == [4, 1, 5]
-    assert row(table, "X", "a")["p_above"] == pytest.approx(
-        row(table, "X", "a")["p_bonferroni"] / 2
-    )  # the only test
+    # The only test.
+    assert row(table, "X", "a")["p_above"] == pytest.approx(row(table, "X", "a")["p_bonferroni"] / 2)
     assert row(table, "Y", "b")["p_exact"] == 1.0
     one_cluster = ["boot_low", "p_two_sided", "p_above", "p_below", "p_holm", "p_bonferroni"]
     assert np.isnan([row(table, "Y", "b")[name] for name in one_cluster]).all()

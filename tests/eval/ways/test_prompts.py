@@ -87,9 +87,8 @@ def test_scripted_model(chat, swedish, stored, monkeypatch, capsys):
         "phenomenon == 'all' and paradigm == 'all' and split == 'all'"
     )
     found = rows.set_index("linking")["accuracy"]
-    assert found["grammaticality"] == pytest.approx(
-        0.8 + 0.5 * 0.2
-    )  # a tie counts one half unless asked otherwise
+    # A tie counts one half unless asked otherwise.
+    assert found["grammaticality"] == pytest.approx(0.8 + 0.5 * 0.2)
     assert found["acceptability"] == 0.0
     assert found["grammaticality_p"] == pytest.approx(0.8 + 0.5 * 0.2)
 

@@ -396,9 +396,8 @@ def test_subjects_with_which_a_verb_may_agree_in_two_ways_or_does_not(made, subj
 def test_a_gender_that_is_not_the_subjects_makes_no_pair(made):
     volki = "волки/волк/NOUN/Gender=Masc|Number=Plur"
     _, found = made(*RUSSIAN[1:], clause("w", volki, russian("пришли", "прийти", "Plur")), language="rus")
-    assert pairs_of(found["SV-Number-PL-SG-SV"]) == {
-        "козы пришли": "козы пришла"
-    }  # no form of волки's gender is known
+    # No form of волки's gender is known.
+    assert pairs_of(found["SV-Number-PL-SG-SV"]) == {"козы пришли": "козы пришла"}
     unknown = clause("u", "люди/люди/NOUN/Number=Plur", russian("пришли", "прийти", "Plur"))
     _, found = made(*RUSSIAN, unknown, language="rus")
     assert "люди пришли" not in pairs_of(found["SV-Number-PL-SG-SV"])

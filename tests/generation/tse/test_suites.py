@@ -82,9 +82,8 @@ def test_basque_sentences(sentences):
         "number_DO": "pl",
     }
     assert "Aitek mahai zapia maite izan zuten." in found
-    assert "Zakurrari aitak falta zaizkio." not in sentences(
-        "eus", "S-IO_S_V_AUX"
-    )  # animals may be lacking, persons not
+    # Animals may be lacking, persons not.
+    assert "Zakurrari aitak falta zaizkio." not in sentences("eus", "S-IO_S_V_AUX")
     assert sentences("eus", "S-IO_S_V_AUX").keys() >= {
         "Aitari zakurrak falta zaizkio.",
         "Amonei zakurra falta zaie.",

@@ -42,9 +42,8 @@ def test_stages_run_on_a_processor_their_comparisons_hold_and_none_is_run_twice(
 @pytest.mark.long
 def test_a_stage_that_fails_is_recorded_and_tried_again(tmp_path):
     for _ in range(2):
-        done, stages = measure(
-            tmp_path / "gpu", ["train-tiny-trainer", "machine"]
-        )  # without the run that it goes by
+        # Without the run that it goes by.
+        done, stages = measure(tmp_path / "gpu", ["train-tiny-trainer", "machine"])
         assert done.returncode == 1
         assert {name: stage["state"] for name, stage in stages.items()} == {
             "machine": "run",

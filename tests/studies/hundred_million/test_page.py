@@ -147,7 +147,6 @@ def test_the_second_computation_imports_nothing_of_the_suite():
     tree = ast.parse(Path(recompute.__file__).read_text(encoding="utf-8"))
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     modules |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    modules = {
-        name for name in modules if not name.startswith("studies.recomputed")
-    }  # these import nothing of it either
+    # These import nothing of it either.
+    modules = {name for name in modules if not name.startswith("studies.recomputed")}
     assert not {name.split(".")[0] for name in modules} & {"analysis", "eval", "ucurve", "train", "studies"}

@@ -15,9 +15,8 @@ def test_it_imports_nothing_of_the_project():
     tree = ast.parse(Path(recompute.__file__).read_text(encoding="utf-8"))
     imported = {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
     imported |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    imported = {
-        name for name in imported if not name.startswith("studies.recomputed")
-    }  # these import nothing of it either
+    # These import nothing of it either.
+    imported = {name for name in imported if not name.startswith("studies.recomputed")}
     assert not {name.split(".")[0] for name in imported} & {"analysis", "eval", "train", "ucurve", "studies"}
 
 

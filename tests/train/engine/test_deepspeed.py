@@ -130,9 +130,8 @@ def test_gradients_reduced_in_bfloat16_are_nearly_the_same(results, stage):
 
 @pytest.mark.long
 def test_muon_takes_the_same_steps_on_two_processes_and_goes_on_bit_for_bit(results):
-    assert (
-        largest_difference(results["muon 2"]["steps"], results["muon 1"]["steps"]) <= 1e-2
-    )  # it rounds to bfloat16
+    # It rounds to bfloat16.
+    assert largest_difference(results["muon 2"]["steps"], results["muon 1"]["steps"]) <= 1e-2
     assert [results[f"muon {size}"]["same"] for size in (1, 2)] == [True, True]
 
 

@@ -82,9 +82,8 @@ def test_a_step_of_muon_has_equal_singular_values_and_the_size_of_one_of_adamw(m
     take_step(make_optimizers(model, replace(MUON, weight_decay=0.0)), 1e-3)
     values = torch.linalg.svdvals((before - weight).detach() / 1e-3)
     assert values.max() / values.min() < 2.5  # Newton and Schulz leave them between .7 and 1.2
-    assert (before - weight).detach().square().mean().sqrt().item() / 1e-3 == pytest.approx(
-        0.2, rel=0.2
-    )  # as of AdamW in training
+    # As of AdamW in training.
+    assert (before - weight).detach().square().mean().sqrt().item() / 1e-3 == pytest.approx(0.2, rel=0.2)
     assert weight.grad is None
 
 

@@ -55,9 +55,8 @@ class StoringDevice(TorchDispatchMode):
             and isinstance(result, torch.Tensor)
             and not self._share_memory(result, there[0])
         ):
-            self.values(result).copy_(
-                function(self.values(args[0]), *args[1:], **kwargs)
-            )  # a copy in another order
+            # A copy in another order.
+            self.values(result).copy_(function(self.values(args[0]), *args[1:], **kwargs))
         for one in tree_leaves(result):
             if isinstance(one, torch.Tensor) and not one.is_meta:
                 self._count(one)

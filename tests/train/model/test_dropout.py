@@ -45,9 +45,8 @@ def batches(family):
     ids = torch.randint(0, VOCABULARY // 4, (STEPS, SEQUENCES, LENGTH + 1), generator=chance)
     if family not in test_masked.MASKED:
         return ids
-    chosen = torch.tensor(
-        [0, 3, 9]
-    )  # as many in each sequence, so that the mean of their losses is that of the batch
+    # As many in each sequence, so that the mean of their losses is that of the batch.
+    chosen = torch.tensor([0, 3, 9])
     targets = torch.full_like(ids[..., 1:], -100).index_copy_(-1, chosen, ids[..., chosen])
     return torch.stack((ids[..., 1:], targets), 2)
 

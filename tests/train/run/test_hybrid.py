@@ -89,9 +89,8 @@ def test_sequences_have_masks_in_turn_and_the_others_are_those_of_a_causal_run(s
     assert (batches[with_masks, 1, :-1][predicted] == windows[with_masks, 1:-1][predicted]).all()
     halves = [hybrid.batches.of_step(3, lambda every, part=part: every[part]) for part in (slice(4), slice(4, 8))]
     assert (np.concatenate(halves) == hybrid.batches.of_step(3)).all()
-    layer = (
-        6 * hybrid.plan.vocabulary * 64 * 1536
-    )  # of the output, a multiply-add twice backward and once forward
+    # Of the output, a multiply-add twice backward and once forward.
+    layer = 6 * hybrid.plan.vocabulary * 64 * 1536
     whole = causal.plan.settings.model.design.count_flops(hybrid.plan.vocabulary, 16, 1536)
     assert hybrid.plan.flops_exact(1536) == pytest.approx(whole - 0.85 * share * layer, rel=1e-6)
 

@@ -45,9 +45,8 @@ def test_what_is_written_beside_the_training_is_the_same(settings_of, monkeypatc
     beside = settings_of("name=beside", "resume.seconds=0")
     train_run(beside)
     expected, found = written(at_once.folder), written(beside.folder)
-    expected = {
-        name: data for name, data in expected.items() if "manifest" not in name
-    }  # has the run's name's hash
+    # Has the run's name's hash.
+    expected = {name: data for name, data in expected.items() if "manifest" not in name}
     assert {name: data for name, data in found.items() if name in expected} == expected
     assert find_newest_state(beside.folder, {}) == 12
 

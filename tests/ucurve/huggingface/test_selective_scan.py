@@ -117,7 +117,6 @@ def test_loaded_models_take_it_and_count_the_same_products(monkeypatch, tmp_path
     with_ours = design.count_flops(50, 8, 8)
     monkeypatch.setattr("ucurve.huggingface.selective_scan.take_quick_scan", lambda _model: None)
     monkeypatch.setattr(modeling_mamba, "mamba_selective_scan", library_scan())
-    design = LibraryModel(
-        "mamba", '{"state_size": 4, "hidden_size": 16, "num_hidden_layers": 2}'
-    )  # counted again
+    # Counted again.
+    design = LibraryModel("mamba", '{"state_size": 4, "hidden_size": 16, "num_hidden_layers": 2}')
     assert design.count_flops(50, 8, 8) == with_ours

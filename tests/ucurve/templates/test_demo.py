@@ -50,9 +50,8 @@ def test_no_sentence_of_the_benchmark_stands_in_the_text(pairs, text):
     held_out = {row[member] for row in pairs for member in ("sentence_good", "sentence_bad")}
     assert not held_out.intersection(text)
     tails = {sentence[start:] for sentence in text for start in range(1, len(sentence))}
-    assert (
-        not held_out & tails
-    )  # a sentence ends in its only full stop, so it could stand in another only at the end
+    # A sentence ends in its only full stop, so it could stand in another only at the end.
+    assert not held_out & tails
 
 
 def test_the_text_has_every_character_of_the_benchmark(pairs, text):

@@ -85,9 +85,8 @@ def test_a_questionnaire_is_made_answered_and_judged(page, tmp_path):
     page.get_by_role("button", name="Answer it here").click()
     frame = page.frame_locator("iframe")
     answer(frame, 0)
-    assert (
-        page.frames[1].evaluate("self.origin") == "null"
-    )  # so it cannot make requests as the workbench's own page
+    # So it cannot make requests as the workbench's own page.
+    assert page.frames[1].evaluate("self.origin") == "null"
     page.get_by_text("Kept: answers-").wait_for()
     page.get_by_label("right catch trials").fill("")
     page.get_by_role("button", name="Judge").click()

@@ -275,9 +275,8 @@ def test_cheapest_reader_that_is_right(probe, masked_tokenizers, make_masked):
     assert choose_reader(model, probe) is through_layer
     model.get_output_embeddings().register_forward_hook(lambda _module, _inputs, logits: logits / 2)
     assert choose_reader(model, probe) is through_head
-    model.cls.register_forward_hook(
-        lambda _module, _inputs, logits: logits - logits[:, :1]
-    )  # depends on other positions
+    # Depends on other positions.
+    model.cls.register_forward_hook(lambda _module, _inputs, logits: logits - logits[:, :1])
     assert choose_reader(model, probe) is through_logits
 
 

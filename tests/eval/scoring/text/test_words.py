@@ -52,6 +52,5 @@ def test_words_of_several_texts_and_their_sums():
     assert words.starts.tolist() == [0, 2, 4, 6]
     assert words.owner.tolist() == [0, 1, 2, 3, 4]
     sums = words.sums(np.array([-1.0, -2.0, np.nan, -4.0, -5.0]))
-    assert sums == pytest.approx(
-        [-1.0, -2.0, np.nan, -4.0, -5.0, np.nan], nan_ok=True
-    )  # no token begins in "off"
+    # No token begins in "off".
+    assert sums == pytest.approx([-1.0, -2.0, np.nan, -4.0, -5.0, np.nan], nan_ok=True)
