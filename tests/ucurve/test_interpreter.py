@@ -292,6 +292,7 @@ atexit.register(tell)
     [
         ["train.py", *PLANNED],
         ["-m", "launch.cost", "experiment=demo", "tokens=zero"],
+        ["-m", "train.batches", "run=none", "from=0", "to=1"],
         ["-m", "ucurve.launch.status", "runs=none"],
         ["-m", "eval.leaderboard", "run=none"],
         ["-m", "ucurve", "analyze", "runs=none"],
