@@ -51,7 +51,8 @@ def squared_differences(credit: Array, clusters: Ids) -> Array:
     ordered = credit[order]
     # One model at a time is compared with all others, because a table of all comparisons would be too large for memory.
     rows = [np.add.reduceat(np.sign(one[:, None] - ordered), first, axis=0) for one in ordered.T]
-    return np.stack([(sums**2).sum(axis=0) for sums in rows])
+    # So shaped for no model too: each may lack some pair of a group.
+    return np.array([(sums**2).sum(axis=0) for sums in rows]).reshape(2 * credit.shape[1:])
 
 
 def mcnemar_table(credit: pd.DataFrame, by: pd.Series, clusters: Ids | None = None) -> pd.DataFrame:

@@ -143,6 +143,14 @@ def test_a_model_without_scores_of_a_group_stays_out_of_it() -> None:
     assert best_by_group(credit[["b"]], by).empty
 
 
+def test_a_group_on_which_no_model_has_all_scores_has_no_comparison() -> None:
+    credit = pd.DataFrame({"one": [1, np.nan, 1, 0], "other": [np.nan, 0, 0, 0]})
+    by = pd.Series(["partly", "partly", "whole", "whole"])
+    assert list(mcnemar_table(credit, by)["group"]) == ["whole"]
+    assert list(best_by_group(credit, by)["group"]) == ["whole"]
+    assert mcnemar_table(credit, pd.Series("all", index=by.index)).empty
+
+
 def test_leading_and_tying() -> None:
     table = pd.DataFrame({"a": [0.9, 0.5, np.nan], "b": [0.9, 0.6, 0.4], "c": [0.1, 0.2, 0.3]})
     assert leads_or_ties(table).to_dict() == {"a": 1, "b": 3, "c": 0}

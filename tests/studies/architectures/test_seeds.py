@@ -87,17 +87,18 @@ def test_the_second_computation_imports_nothing_of_the_suite():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("changed", [None, "differences", "time_ratios", "along"])
-def test_every_comparison_of_the_committed_page_is_computed_again(changed, tmp_path, monkeypatch, capsys):
+def test_every_comparison_of_the_committed_page_is_computed_again(tmp_path, monkeypatch, capsys):
+    """Where one number of each table is changed, these are what differs, and nothing else."""
     data = tmp_path / "data" / "architectures"
     data.mkdir(parents=True)
+    changed = ("differences", "time_ratios", "along")
     for path in (DOCS / "data" / "architectures").glob("*.csv"):
         table = pd.read_csv(path)
-        if path.stem == changed:
+        if path.stem in changed:
             table.loc[0, "high"] += 0.01
         table.to_csv(data / path.name, index=False)
     monkeypatch.setattr(sys, "argv", ["architectures", "--docs", str(tmp_path)])
     with pytest.raises(SystemExit) as ended:
         architectures.main()
-    assert ended.value.code == (1 if changed else 0)
-    assert f" {1 if changed else 0} differ" in capsys.readouterr().out.splitlines()[-1]
+    assert ended.value.code == 1
+    assert f" {len(changed)} differ" in capsys.readouterr().out.splitlines()[-1]
