@@ -72,6 +72,7 @@ def test_the_arithmetic_of_the_kernel(model, ids, plain, chunk, precision, monke
 
 @pytest.mark.long
 @pytest.mark.skipif(shutil.which("c++") is None, reason="torch.compile needs a C++ compiler")
+@pytest.mark.parametrize("chunk", [CHUNKS[0], CHUNKS[-1]], indirect=True)  # many and one: each is compiled
 @pytest.mark.parametrize("precision", LOSS_APART)
 def test_compiled(model, ids, plain, chunk, precision, monkeypatch):
     module = take_kernel(LossModule(model, precision, compiled=True), chunk, precision, monkeypatch)
