@@ -41,7 +41,7 @@ class CellStatus:
     status: Status
     step: int | None = None  # last optimizer step that was logged
     steps: int | None = None
-    loss: float | None = None  # loss at ``step``, in nats per token
+    loss: float | None = None  # loss at ``step``, in nats per predicted token
     tokens_per_second: float | None = None
     age: float | None = None  # seconds since the run last wrote its log or record
     reason: str | None = None  # first line of the message of a failure
@@ -82,7 +82,7 @@ def cell_status(run: Path, steps: int | None = None) -> CellStatus:
         status=status,
         step=int(last["step"]) if last else 0,
         steps=max(facts.checkpoint_steps, default=steps),  # the last step has a checkpoint in every schedule
-        loss=last.get("loss"),
+        loss=last.get("loss", last.get("masked_loss")),
         tokens_per_second=last.get("tokens_per_second"),
         age=_seconds_since_last_write(run),
         reason=reason,

@@ -46,6 +46,12 @@ def test_a_record_that_no_process_writes(run, written, shown):
     assert (row.status, row.step, row.steps, row.loss, row.tokens_per_second) == (shown, 4, 12, 5.0, 100.0)
 
 
+def test_the_loss_of_a_masked_model_is_that_of_its_masks(run):
+    folder = run("a", "finished", steps=4)
+    (folder / "metrics.jsonl").write_text('{"step": 4, "masked_loss": 5.07}\n', encoding="utf-8")
+    assert cell_status(folder).loss == 5.07
+
+
 def test_a_locked_run_is_running(run):
     folder = run("a", "running")
     (folder.parent / ".locks").mkdir()
