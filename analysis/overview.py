@@ -85,8 +85,10 @@ def first_screen(study: Study, stories: Sequence[Story]) -> FirstScreen:
     }
     pictures = next((story.pictures for story in stories if story.pictures), ())
     if stories and len({run.line for run in study.runs}) > 1:
-        drawn = next(scored for scored in study.benchmarks() if scored.heading == told[0].heading)
-        pictures = tuple(_draw_plain(drawn))
+        first = next(scored for scored in study.benchmarks() if scored.heading == told[0].heading)
+        # Masked models are scored in another way: without it, a part of the lines would not be seen.
+        ways = [tuple(_draw_plain(one)) for one in study.benchmarks() if one.benchmark == first.benchmark]
+        pictures = (*(overall for overall, *_ in filter(None, ways)), *ways[0][1:])
     told_facts = tuple((heading, lines) for heading, lines in facts.items() if lines)
     sentences = tuple(text for text in turns if not isinstance(text, Markup))
     return FirstScreen(told_facts, pictures, sentences[:_MOST_TURNS])
@@ -401,12 +403,12 @@ def _draw_plain(scored: BenchmarkScores) -> Iterator[Drawing]:
     table = curve_table(rows, scored.study.runs)
     overall, look = table[table["phenomenon"] == "all"], scored.study.look
     figure = paper.draw(learning_figure(overall, look))
-    yield _picture(scored, "overall", f"All pairs of {scored.benchmark}", overall, figure)
+    yield _picture(scored, "overall", f"All pairs of {scored.heading}", overall, figure)
     names = sorted(set(table["phenomenon"].astype(str)) - {"all", ""}, key=str.casefold)[:MOST_PICTURED]
     if names:
         rows = table[table["phenomenon"].isin(names)]
         figure = paper.draw(replace(learning_figure(rows, look), by="phenomenon", across=_across(names)))
-        yield _picture(scored, "phenomena", "Phenomena", rows, figure)
+        yield _picture(scored, "phenomena", f"Phenomena of {scored.heading}", rows, figure)
 
 
 def _picture(scored: BenchmarkScores, level: str, title: str, table: pd.DataFrame, figure: Figure) -> Drawing:

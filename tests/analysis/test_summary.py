@@ -203,3 +203,17 @@ def test_the_first_screen_of_a_grid_draws_the_benchmark_that_it_tells_first(
     stories = [Story(name, (), (), (), (), tested=name == "z") for name in ("a", "z")]
     told = first_screen(study_of(tmp_path), stories)
     assert told.pictures[0].title == "All pairs of z"
+
+
+def test_the_first_screen_of_a_grid_draws_the_lines_of_every_way_to_score(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
+    """A hybrid model is scored in two ways, so that those of all runs are not put together."""
+    for tokenizer, scorers in {"char": ("pll", "sentence"), "word": ("sentence",)}.items():
+        levels = [{"scorer": scorer, "phenomenon": name} for scorer in scorers for name in ("all", "BA")]
+        make_run([score_row(1, 0.5, **level) for level in levels], tokenizer=tokenizer, bits={1: 8.0})
+    study = study_of(tmp_path)
+    told = first_screen(study, [Story(one.heading, (), (), (), ()) for one in study.benchmarks()])
+    titles = [picture.title for picture in told.pictures]
+    assert sorted(titles[:2]) == ["All pairs of zho", "All pairs of zho (scored by pll)"]
+    assert titles[2:] == [titles[0].replace("All pairs", "Phenomena")]
