@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from ucurve.analysis.data.frames import BINS_PER_DECADE
+from ucurve.analysis.data.frames import BINS_PER_DECADE, stack
 from ucurve.analysis.figures.described import TRAINED, LineFigure, Up
 from ucurve.analysis.figures.drawings import picture
 from ucurve.analysis.plotting.facets import OVER_RUNS
@@ -11,6 +11,7 @@ from ucurve.analysis.plotting.figures import Drawing
 from ucurve.analysis.plotting.style import NUMBERED, LineStyles
 
 HELD_OUT = "held-out"
+_COLUMNS = ("line", "tokens", "steps", "runs", "bits_per_byte", "low", "high", "loss")
 
 
 def loss_table(metrics: pd.DataFrame, held_out: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -20,8 +21,10 @@ def loss_table(metrics: pd.DataFrame, held_out: pd.DataFrame | None = None) -> p
     ``steps`` (how many), ``runs``, ``bits_per_byte`` (mean over runs), ``low`` and ``high`` (minus and plus one sample
     standard deviation over runs, NaN for a line of one run). A bin is 1/30 of a decade of tokens wide.
     """
-    parts = {"training": metrics} | ({} if held_out is None or held_out.empty else {HELD_OUT: held_out})
-    return pd.concat([_average(rows).assign(loss=loss) for loss, rows in parts.items()], ignore_index=True)
+    # A hybrid run has held-out losses of next tokens alone.
+    parts = {"training": metrics, HELD_OUT: held_out}
+    tables = (_average(rows).assign(loss=loss) for loss, rows in parts.items() if rows is not None and len(rows))
+    return stack(tables, _COLUMNS)
 
 
 def loss_by_run(losses: pd.DataFrame) -> pd.DataFrame:

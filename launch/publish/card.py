@@ -37,7 +37,10 @@ def write_card(folder: Path, run: Path, names: Sequence[str], repo: str | None =
     settings = load_settings(run)
     (read,) = find_runs([str(run)])
     metrics, accuracy = metric_frame([read]), overall_accuracies(read)
-    draw_curves(folder / CURVE, loss_table(metrics, held_out_frame([read])), curves_by_linking(accuracy, read))
+    losses, curves = loss_table(metrics, held_out_frame([read])), curves_by_linking(accuracy, read)
+    is_drawn = bool(len(losses) or curves)  # of a masked run that was not scored there is nothing to draw
+    if is_drawn:
+        draw_curves(folder / CURVE, losses, curves)
     manifests = [read_manifest(checkpoint) for checkpoint in checkpoints(run)]
     revisions = {manifest.step: name for manifest, name in zip(manifests, names, strict=True)}
     text = _TEMPLATES.get_template("card.md").render(
@@ -45,6 +48,7 @@ def write_card(folder: Path, run: Path, names: Sequence[str], repo: str | None =
         settings=settings,
         model=settings.model.design,
         record=read_run_facts(run),
+        is_drawn=is_drawn,
         manifests=manifests,
         names=revisions,
         bits=metrics.set_index("step")["bits_per_byte"].to_dict(),
@@ -90,15 +94,17 @@ _COLUMNS, _PANEL_HEIGHT, _DPI = 2, 2.1, 150  # the height in inches
 
 
 def draw_curves(path: Path, losses: pd.DataFrame, curves: Mapping[tuple[str, str], pd.DataFrame]) -> None:
-    """Draw the rows of ``loss_table``, and the curves of each benchmark and scorer, into a PNG file."""
-    rows = math.ceil((1 + len(curves)) / _COLUMNS)
+    """Draw the rows of ``loss_table``, where there are some, and the curves of each benchmark and scorer, as PNG."""
+    has_losses = len(losses) > 0
+    rows = math.ceil((has_losses + len(curves)) / _COLUMNS)
     with drawing_style():
         figure = Figure(figsize=(TWO_COLUMNS, _PANEL_HEIGHT * rows), layout="constrained")
         panels = figure.subplots(rows, _COLUMNS, squeeze=False).flatten()
-        draw_panel(panels[0], loss_figure(losses), is_one=False)
-        title = "Loss (dots: held-out text)" if losses["loss"].eq("held-out").any() else "Training loss"
-        panels[0].set(title=title, xlabel="Training tokens", ylabel="Bits per byte")
-        for axes, ((benchmark, scorer), table) in zip(panels[1:], curves.items(), strict=False):
+        if has_losses:
+            draw_panel(panels[0], loss_figure(losses), is_one=False)
+            title = "Loss (dots: held-out text)" if losses["loss"].eq("held-out").any() else "Training loss"
+            panels[0].set(title=title, xlabel="Training tokens", ylabel="Bits per byte")
+        for axes, ((benchmark, scorer), table) in zip(panels[has_losses:], curves.items(), strict=False):
             accuracy = replace(learning_figure(table), line="linking", menus=(), counted=())
             draw_panel(axes, accuracy, is_one=False)
             # A name may hold a dollar sign.
@@ -106,7 +112,7 @@ def draw_curves(path: Path, losses: pd.DataFrame, curves: Mapping[tuple[str, str
             axes.set(xlabel="Training tokens", ylabel="Accuracy (%)")
             legend = legend_of(accuracy)
             axes.legend(list(legend.values()), list(legend))
-        for axes in panels[1 + len(curves) :]:
+        for axes in panels[has_losses + len(curves) :]:
             axes.set_axis_off()
         # The version of matplotlib would be another one on each machine.
         figure.savefig(path, dpi=_DPI, metadata={"Software": None})

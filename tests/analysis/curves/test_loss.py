@@ -56,3 +56,14 @@ def test_held_out_loss_is_drawn_beside_training_loss(make_run: MakeRun, tmp_path
 def test_no_metrics_give_an_empty_table(make_run: MakeRun, tmp_path) -> None:
     make_run(None)
     assert loss_table(metric_frame(find_runs([f"{tmp_path}/runs/*"]))).empty
+
+
+def test_a_hybrid_run_has_its_held_out_loss_alone(make_run: MakeRun, tmp_path) -> None:
+    make_run(bits={1: 8.0, 2: 7.0}, held_out={0: 9.0, 1: 8.5, 2: 7.5})
+    runs = find_runs([f"{tmp_path}/runs/*"])
+    table = loss_table(metric_frame([]), held_out_frame(runs))
+    assert table["loss"].tolist() == ["held-out"] * 2
+    drawing = draw_loss_curves(table, "n")
+    assert [line.get_ydata().tolist() for line in drawing.figure.axes[0].lines if len(line.get_ydata())] == [
+        [8.5, 7.5]
+    ]

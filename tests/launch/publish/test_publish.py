@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 import torch
+import transformers
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.analysis.synthetic import run_maker, score_row
@@ -161,6 +162,39 @@ def test_the_card_says_what_made_it(scored, tmp_path):
     assert f"| `step3` | 384 | {record['parameters']['total'] * 6 * 384:.3g} |" in card
     assert f"| {bits[2]:.3f} |" in card
     assert (tmp_path / "published" / "main" / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+OF_BOTH_SIDES = {
+    "masked": (["model=bert-tiny"], "AutoModelForMaskedLM"),
+    "mntp": (["model=bert-tiny", "objective=mntp"], "AutoModelForMaskedLM"),
+    "hybrid": (["model=llama-tiny", "objective=hybrid"], "AutoModelForCausalLM"),
+}
+
+
+@pytest.mark.parametrize("objective", OF_BOTH_SIDES)
+def test_a_model_that_sees_both_sides_is_published_with_the_class_that_loads_it(
+    objective, finished_run, benchmarks, tmp_path
+):
+    chosen, loaded_by = OF_BOTH_SIDES[objective]
+    run = finished_run(*LISTED, *chosen, "eval.benchmarks=[zhoblimp]", f"benchmark_root={benchmarks}")
+    publish(run, tmp_path / "published")
+    newest = tmp_path / "published" / "main"
+    card = (newest / "README.md").read_text(encoding="utf-8")
+    assert f"model = {loaded_by}.from_pretrained(" in card
+    assert ("pipeline_tag: fill-mask" in card) == (loaded_by == "AutoModelForMaskedLM")
+    assert ("from the position before it" in card) == (objective != "masked")
+    assert (
+        type(getattr(transformers, loaded_by).from_pretrained(newest)).__name__
+        in (newest / "config.json").read_text()
+    )
+    assert (newest / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_of_a_masked_run_without_scores_no_curve_is_drawn(finished_run, tmp_path):
+    publish(finished_run(*LISTED, "model=bert-tiny"), tmp_path / "published")
+    newest = tmp_path / "published" / "main"
+    assert "learning_curve.png" not in (newest / "README.md").read_text(encoding="utf-8")
+    assert not (newest / "learning_curve.png").exists()
 
 
 def test_the_ties_of_a_benchmark_are_counted_by_one_rule(tmp_path):
