@@ -36,8 +36,8 @@ class Items:
     steps: npt.NDArray[np.int64]  # [steps], ascending; those without a score file are not there
     tokens: npt.NDArray[np.float64]  # [steps], training tokens
     half_points: npt.NDArray[np.uint8]  # [steps, items]: 0 wrong, 1 a tie counted one half, 2 right
-    # pair, phenomenon, paradigm, cluster (a number, equal for pairs that are drawn together), sentences (a hash of both,
-    # as names may be those of another version of the benchmark), without identical pairs and those that do not count
+    # pair, phenomenon, paradigm, cluster (a number, equal for pairs that are drawn together) and sentences (a hash of
+    # both: the names may be of another version of the benchmark), without identical pairs and those that do not count
     pairs: pd.DataFrame
 
 
