@@ -262,6 +262,12 @@ def _describe_runs(study: Study) -> Iterator[str]:
     unscored = len({run.label for run in study.runs} - set(study.scores["run"].astype(str)))
     if 0 < unscored < len(study.runs):
         yield f"{unscored} run{'s have' if unscored > 1 else ' has'} no scores."
+    for scored in study.benchmarks():
+        if others := scored.on_other_pairs:
+            yield (
+                f"On {scored.heading} {_join(_some(others))} {'were' if len(others) > 1 else 'was'} scored on other "
+                "pairs than the other runs: accuracies on different pairs do not compare."
+            )
 
 
 def _describe_design(design: Design, lines: Sequence[Sequence[Run]]) -> str:
