@@ -114,7 +114,7 @@ def _against_best(rows: pd.DataFrame, seeds: Mapping[tuple[str, str], Seeds]) ->
 
 def _costs(run: Run, tokens: float, held_out: pd.DataFrame) -> dict[str, float]:
     """Return what a run has come to after so many tokens, and at what cost."""
-    bits = held_out.loc[held_out["run"] == run.label, "bits_per_byte"]
+    bits = held_out.loc[(held_out["run"] == run.label) & (held_out["tokens"] <= tokens), "bits_per_byte"]
     flops = (run.flops_per_token or 6.0 * (run.parameters or np.nan)) * tokens
     hours = np.nan
     if run.facts is not None and (run.folder / METRICS).is_file():

@@ -70,6 +70,14 @@ def test_a_run_that_is_still_training_does_not_pull_its_line_down(make_run: Make
     assert table["flops"].nunique() == 1
 
 
+def test_bits_per_byte_are_of_the_checkpoint_whose_accuracy_stands_beside_them(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
+    for tokenizer in ("char", "word"):
+        make_run([score_row(4, 0.7)], tokenizer=tokenizer, held_out={4: 2.5, 8: 2.0})
+    assert line_ends(study_of(tmp_path)).table["bits_per_byte"].tolist() == [2.5, 2.5]
+
+
 def test_a_factor_is_compared_among_lines_that_are_equal_in_all_others(grid) -> None:
     found = compare_levels(grid, line_ends(grid), "tokenizer").set_index("among")
     assert found["difference"].to_dict() == pytest.approx({"gpt_neox": -0.1, "bert": -0.3, "mean of 2": -0.2})
