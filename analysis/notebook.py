@@ -459,7 +459,10 @@ class NotebookStudy(Study):
             if one not in pairs and one not in counted:
                 known = {*_LINES, *columns(pairs), *counted} - {ALL}
                 raise unknown_name("column or kind of lines", one, known, "by")
-        return column_table(with_frequencies(same_pairs(histories)[0], crossed), column, scored.ties_rule)
+        same, others = same_pairs(histories)
+        if others:
+            log_line(f"{scored.benchmark}: scored on other pairs, and left out: {', '.join(others)}")
+        return column_table(with_frequencies(same, crossed), column, scored.ties_rule)
 
     @cached_property
     def _usual(self) -> str:

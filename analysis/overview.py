@@ -1,7 +1,7 @@
 """The first screen of the report: what was trained, what was learned first and last, and which curves turn."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pandas as pd
@@ -264,6 +264,12 @@ def _describe_runs(study: Study) -> Iterator[str]:
     unscored = len({run.label for run in study.runs} - set(study.scores["run"].astype(str)))
     if 0 < unscored < len(study.runs):
         yield f"{unscored} run{'s have' if unscored > 1 else ' has'} no scores."
+    for scored in study.benchmarks():
+        if others := scored.on_other_pairs:
+            yield (
+                f"On {scored.heading} {_join(_some(others))} {'were' if len(others) > 1 else 'was'} scored on other "
+                "pairs than the other runs: accuracies on different pairs do not compare."
+            )
 
 
 def _describe_design(design: Design, lines: Sequence[Sequence[Run]]) -> str:
@@ -294,9 +300,8 @@ def _describe_line(members: Sequence[Run]) -> str:
     objective = [] if facts.objective == "causal" else [f"objective={facts.objective}"]
     details = ", ".join([f"{facts.parameters['total']:,} parameters", *objective])
     model = f"{facts.model} ({details})"
-    checkpoints = (
-        f", with {len(first.saved)} checkpoints{' each' if len(members) > 1 else ''}" if first.saved else ""
-    )
+    saved = [len(run.saved) for run in members]
+    checkpoints = f", with {_span(saved)} checkpoints{' each' if len(members) > 1 else ''}" if any(saved) else ""
     return (
         f"{count} of {model} on {format_count(facts.tokens_budget)} tokens of {facts.data}{passes}; "
         f"tokenizer {facts.tokenizer} ({facts.vocabulary:,} tokens); "
@@ -314,8 +319,8 @@ def _describe_accuracies(scored: BenchmarkScores) -> Iterator[str]:
     before = f"{format_range(start)} before training and " if len(start) else ""
     runs = f"{len(rows)} runs" if len(rows) > 1 else "1 run"
     yield (
-        f"Accuracy on {scored.heading}: {before}{format_range(rows['accuracy'])} at the end ({runs}, "
-        f"{int(rows['n'].iloc[0]):,} pairs, by {scored.linking}; chance is 50 %)."
+        f"Accuracy on {scored.heading}: {before}{format_range(rows['accuracy'])} at the last scored checkpoint "
+        f"({runs}, {_span(rows['n'].astype(int).tolist())} pairs, by {scored.linking}; chance is 50 %)."
     )
 
 
@@ -424,6 +429,11 @@ def _picture(scored: BenchmarkScores, level: str, title: str, table: pd.DataFram
 def _across(panels: Sequence[str]) -> int:
     # Either way there are at most three rows of panels.
     return 6 if len(panels) > 15 else 5
+
+
+def _span(counts: Collection[int]) -> str:
+    low, high = min(counts), max(counts)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def _join(names: Sequence[str]) -> str:

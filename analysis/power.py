@@ -13,7 +13,7 @@ from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.study import BenchmarkScores, read_study
 from ucurve.analysis.plotting.figures import write_table
 from ucurve.analysis.plotting.style import readable
-from ucurve.analysis.shape.classify import LEVEL
+from ucurve.analysis.shape.classify import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED
 from ucurve.analysis.shape.power import dip_power, holm_level, what_limits, with_more
 from ucurve.analysis.shape.section import read_shapes
 from ucurve.analysis.shape.tables import Shapes
@@ -38,9 +38,11 @@ def power_command(values: dict[str, object]) -> None:
     lines: list[str] = []
     for scored in read_study(find_runs(settings.runs), settings).benchmarks():
         shapes = read_shapes(scored)
+        untested = list(_describe_untested(shapes)) if shapes else []
         if shapes is None or not shapes.estimates:
-            notes += [f"{scored.benchmark}: no curve could be tested.", *(shapes.notes if shapes else ())]
+            notes += [f"{scored.benchmark}: no curve could be tested.", *untested]
             continue
+        notes += [f"{scored.benchmark}: {text}" for text in untested]
         table = power_table(shapes)
         lines += [
             *describe_power(scored, shapes, table),
@@ -50,6 +52,17 @@ def power_command(values: dict[str, object]) -> None:
     if not lines:
         raise UserError(" ".join(notes) or "none of these runs was scored, so there is no curve to judge")
     sys.stdout.write("\n".join([*notes, *lines]))
+
+
+def _describe_untested(shapes: Shapes) -> Iterator[str]:
+    """Say what could not be tested, and why."""
+    yield from shapes.notes
+    if len(shapes.classes):
+        for line in shapes.classes.loc[shapes.classes["class"] == NOT_TESTED, "line"].unique():
+            yield (
+                f"{line} is not tested: all of its runs share fewer than {LEAST_CHECKPOINTS} trained checkpoints, or "
+                "less than tenfold tokens."
+            )
 
 
 def power_table(shapes: Shapes) -> pd.DataFrame:

@@ -101,6 +101,8 @@ def missing(study: Study, not_made: Iterable[ReportSection] = ()) -> pd.DataFram
     ``detail``.
     """
     rows = [(run.label, *problem) for run in study.runs for problem in _find_problems(run, study)]
+    other = "scored on other pairs than the other runs, so that accuracies do not compare"
+    rows += [(run, f"pairs of {one.label}", other) for one in study.benchmarks() for run in one.on_other_pairs]
     rows += [("all", section.heading, section.left_out) for section in not_made]
     return pd.DataFrame(rows, columns=["run", "missing", "detail"])
 

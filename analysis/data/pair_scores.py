@@ -36,8 +36,8 @@ class Items:
     steps: npt.NDArray[np.int64]  # [steps], ascending; those without a score file are not there
     tokens: npt.NDArray[np.float64]  # [steps], training tokens
     half_points: npt.NDArray[np.uint8]  # [steps, items]: 0 wrong, 1 a tie counted one half, 2 right
-    # pair, phenomenon, paradigm, cluster (a number, equal for pairs that are drawn together), without identical pairs
-    # and those that do not count
+    # pair, phenomenon, paradigm, cluster (a number, equal for pairs that are drawn together) and sentences (a hash of
+    # both: the names may be of another version of the benchmark), without identical pairs and those that do not count
     pairs: pd.DataFrame
 
 
@@ -121,7 +121,10 @@ def _read_items(run: Run, stored: ScoreFiles, rule: TiesRule, cluster: str) -> I
     pairs = read_stored(stored.pairs_file, needed=PAIR_COLUMNS)
     kept = in_accuracies(pairs).to_numpy()
     named = pairs[["pair", "phenomenon", "paradigm"]].astype({"phenomenon": str, "paradigm": str})
-    named = named.assign(cluster=pair_clusters(pairs, cluster, str(stored.pairs_file)))
+    named = named.assign(
+        cluster=pair_clusters(pairs, cluster, str(stored.pairs_file)),
+        sentences=pd.util.hash_pandas_object(pairs[["good", "bad"]], index=False),
+    )
     # A run may have millions of credits. In half points each takes one byte, an eighth of a float64.
     half_points = np.empty((len(stored.files), int(kept.sum())), dtype=np.uint8)
     for place, row in enumerate(half_points):  # one file at a time, so that scores take memory once

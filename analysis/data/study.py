@@ -43,11 +43,13 @@ from ucurve.eval.store.ratings import read_ratings_beside
 from ucurve.eval.store.reported import OVER_PAIRS, Reported, read_reported
 from ucurve.eval.store.scores import pairs_path
 from ucurve.eval.store.tables import ACCURACY
+from ucurve.gather import gather
 from ucurve.progress import log_line
 from ucurve.storage.files import sha256_file
 from ucurve.storage.run_folder import METRICS
 
 MEANS_OVER = dict(zip(MEANS, ("paradigms", "phenomena"), strict=True))
+_SENTENCES = ("pair", "good", "bad")
 Entry = TypeVar("Entry")
 
 
@@ -172,6 +174,19 @@ class BenchmarkScores:
         runs = set(self.rows["run"].astype(str))
         tables = (self.study.pairs(run, self.benchmark) for run in self.study.runs if run.label in runs)
         return next((table for table in tables if table is not None), None)
+
+    @cached_property
+    def on_other_pairs(self) -> list[str]:
+        """The runs that were scored on other sentences than most, or else than the first one."""
+        runs = set(self.rows["run"].astype(str))
+        tables = [(run, self.study.pairs(run, self.benchmark)) for run in self.study.runs if run.label in runs]
+        alike = gather(
+            (pd.util.hash_pandas_object(table[list(_SENTENCES)], index=False).to_numpy().tobytes(), run.label)
+            for run, table in tables
+            if table is not None
+        )
+        most = max(alike.values(), key=len, default=[])
+        return [label for labels in alike.values() if labels is not most for label in labels]
 
     @cached_property
     def language(self) -> str:

@@ -38,11 +38,11 @@ _SHOWN = (
 )
 BEST, NOT_APART, LOWER = "best", "not told apart", "lower"
 _NOTE = (
-    "Every line at its last scored checkpoint, the mean over its seeds, with the 95 % interval over seeds where there "
-    "are several (the variance of few seeds is moderated by that of the other lines), else over the pairs of the one "
-    f"run. Against the best: {LOWER} in other seeds (p < .05 after Holm over the other lines), or {NOT_APART}. Bits "
-    "per byte are those of held-out text, which masked models do not have; FLOPs (of matrix products, where they were "
-    "counted) and hours are of one run, hours of its steps alone. Click a heading to sort."
+    "Every line at its last scored checkpoint, the mean over its seeds that have it, with the 95 % interval over seeds "
+    "where there are several (the variance of few seeds is moderated by that of the other lines), else over the pairs "
+    f"of the one run. Against the best: {LOWER} in other seeds (p < .05 after Holm over the other lines), or "
+    f"{NOT_APART}. Bits per byte are those of held-out text, which masked models do not have; FLOPs (of matrix "
+    "products, where they were counted) and hours are of one run, hours of its steps alone. Click a heading to sort."
 )
 _MOST_NAMED = 3  # lines in a sentence; the table has all
 _COMPARED = (
@@ -62,17 +62,20 @@ def line_ends(study: Study) -> LineEnds:
     """Read every line at its end, a row for each benchmark and line, the highest accuracy first.
 
     The columns are ``benchmark``, ``line``, the factors that vary (``Design.varying``), ``accuracy`` (mean over the
-    runs of the line at their last scored checkpoints) with ``low`` and ``high`` (95 %: over the runs, whose variances
-    are moderated over lines by ``over_seeds``, or over the pairs of one run), ``against_best`` (``best``, ``lower`` in
-    other seeds by p < .05 after Holm over the other lines of the benchmark, ``not told apart``, or empty where a line
-    has one run), ``runs``, ``bits_per_byte`` (held-out), ``flops`` (up to that checkpoint) and ``hours`` (of the steps
-    so far), of a run. A benchmark scored in several ways is one, with the lines of each. A line that was scored in
-    several ways itself, as a hybrid one is, is named with each; it is compared by that of causal models.
+    runs of the line at its last scored checkpoint, without those that are not there yet) with ``low`` and ``high``
+    (95 %: over the runs, whose variances are moderated over lines by ``over_seeds``, or over the pairs of one run),
+    ``against_best`` (``best``, ``lower`` in other seeds by p < .05 after Holm over the other lines of the benchmark,
+    ``not told apart``, or empty where a line has one run), ``runs``, ``bits_per_byte`` (held-out), ``flops`` (up
+    to that checkpoint) and ``hours`` (of the steps so far), of a run. A benchmark scored in several ways is one, with
+    the lines of each. A line that was scored in several ways itself, as a hybrid one is, is named with each; it is
+    compared by that of causal models.
     """
     factors, keys = study.design.varying, ["benchmark", "scorer", "line"]
     runs = {run.label: run for run in study.runs}
     ends = headline(study)
     ends = ends.assign(line=ends["run"].map({label: run.line for label, run in runs.items()}))
+    # A mean over runs at different steps would mix amounts of training.
+    ends = ends[ends["step"] == ends.groupby(keys)["step"].transform("max")]
     ways = ends.groupby(keys[::2], observed=True)["scorer"].nunique().to_dict()
     cells, rows, seeds = moderate_table(ends, keys), [], dict[tuple[str, str], Seeds]()
     for (benchmark, scorer, line), own in ends.groupby(keys, sort=False):
@@ -111,7 +114,7 @@ def _against_best(rows: pd.DataFrame, seeds: Mapping[tuple[str, str], Seeds]) ->
 
 def _costs(run: Run, tokens: float, held_out: pd.DataFrame) -> dict[str, float]:
     """Return what a run has come to after so many tokens, and at what cost."""
-    bits = held_out.loc[held_out["run"] == run.label, "bits_per_byte"]
+    bits = held_out.loc[(held_out["run"] == run.label) & (held_out["tokens"] <= tokens), "bits_per_byte"]
     flops = (run.flops_per_token or 6.0 * (run.parameters or np.nan)) * tokens
     hours = np.nan
     if run.facts is not None and (run.folder / METRICS).is_file():

@@ -9,7 +9,9 @@ from ucurve.analysis.data.study import BenchmarkScores, Study
 from ucurve.analysis.data.user_tables import check_some_match
 from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
+from ucurve.errors import UserError
 from ucurve.eval.pairs import counted
+from ucurve.fields import format_names
 
 _VIEW = table_columns(
     "benchmark",
@@ -42,7 +44,7 @@ def human_agreement(human: pd.DataFrame, paradigms: pd.DataFrame) -> pd.DataFram
     """
     human = human if "with_others" in human else human.assign(with_others=np.nan)
     names = [name for name in ("phenomenon", "paradigm") if name in human]
-    joined = paradigms.merge(human, on=names, how="left", validate="one_to_one")
+    joined = paradigms.merge(human, on=names, how="left", validate="many_to_one")
     joined["share"] = joined["correct"] / joined["total"]
     rows = pd.concat([joined.sort_values("phenomenon"), joined.assign(phenomenon="all")])
     table = rows.groupby("phenomenon", sort=False).agg(
@@ -103,9 +105,20 @@ def load_human_agreement(scored: BenchmarkScores) -> pd.DataFrame | None:
 
     The answers are those of ``human=``; without it, the choices that are published beside the pairs. The column
     ``majorities_followed`` holds what the function of that name returns, NaN for None.
+
+    Raises:
+        UserError: when ``human=`` has answers about a name that paradigms of several phenomena have.
     """
     human, followed = scored.study.human, None
-    if scored.study.settings.human is None:
+    if human is not None:
+        names = scored.paradigms["paradigm"]
+        if several := sorted(set(names[names.duplicated() & names.isin(human["paradigm"])])):
+            raise UserError(
+                f"human={scored.study.settings.human}: {format_names(several)} of {scored.benchmark} "
+                f"{'is' if len(several) == 1 else 'are'} in several phenomena, so it is not known which of them the "
+                "answers are about; give every paradigm a name of its own, in the pairs and in this file"
+            )
+    else:
         choices = scored.judgments
         pairs = None if choices is None or "right" not in choices else scored.pairs
         if choices is not None and pairs is not None:

@@ -156,7 +156,9 @@ def _make_cases(items: Iterable[tuple[Run, Items | None]]) -> Iterator[Case | st
         tokens = {float(point.tokens[0]) for point in points}
         told = {"at": at, "tokens": np.nan if len(tokens) > 1 else tokens.pop(), "sizes": len(sizes)}
         case = _FlopsCase(line, flops, points, told)
-        if have_same_pairs(case.members):
+        if len(set(flops)) < len(flops):
+            yield f"{line}: several of its sizes have the same FLOPs, so their shape over FLOPs is not tested."
+        elif have_same_pairs(case.members):
             yield case
         else:
             yield f"{line}: its runs were scored on different pairs, so their shape is not tested."

@@ -105,6 +105,16 @@ STEPS = (0, 1, 2, 3, 5, 8, 13, 21, 34, 55)
 PAIRS = pair_table({"BA_1": "BA", "BA_2": "BA", "passive_1": "passive"}, 20).assign(pair=range(60))
 
 
+def test_a_run_on_other_pairs_is_named_where_curves_by_a_column_leave_it_out(
+    make_run: MakeRun, tmp_path: Path, capsys
+) -> None:
+    pairs = pair_table({"p": "x"}, 4)
+    for seed, own in enumerate((pairs, pairs.assign(bad="other"))):
+        make_item_run(make_run, own, {8: np.full(4, 2)}, seed=seed)
+    open_study(f"{tmp_path}/runs/*").column_curves("paradigm")
+    assert capsys.readouterr().err == "zho: scored on other pairs, and left out: 14m-10M-char-demo-s1\n"
+
+
 @pytest.fixture
 def study(make_run: MakeRun, tmp_path: Path) -> NotebookStudy:
     """Two seeds, of which pairs are of other lengths, so that linking functions differ."""

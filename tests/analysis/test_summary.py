@@ -2,10 +2,12 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from tests.analysis.item_runs import make_item_run, pair_table
 from tests.analysis.studies import scored_of, study_of
-from tests.analysis.synthetic import MakeRun, Row, score_row, write_scores
+from tests.analysis.synthetic import MakeRun, Row, score_row, write_metrics, write_scores
 from ucurve.analysis.data.frames import score_frame
 from ucurve.analysis.data.runs import find_runs
 from ucurve.analysis.linking.section import linking_by_line, linking_by_run, linking_sections
@@ -125,6 +127,21 @@ def test_what_is_missing_is_listed(make_run: MakeRun, tmp_path) -> None:
         ("s3", "training metrics", "no metrics.jsonl"),
         ("s3", "slln_lp on zho", "not among the linking functions it was scored with"),
     ]
+
+
+def test_runs_that_were_scored_on_other_sentences_are_named(make_run: MakeRun, tmp_path) -> None:
+    pairs = pair_table({"p": "x"}, 4)
+    for seed in range(3):
+        own = pairs.assign(good=pairs["good"] + " anew") if seed == 0 else pairs
+        folder = make_item_run(make_run, own, {1: np.full(4, 2)}, seed=seed)
+        write_metrics(folder, {1: 2.0})
+    study = study_of(tmp_path)
+    (row,) = missing(study).to_dict("records")
+    assert (row["run"][-2:], row["missing"]) == ("s0", "pairs of zho")
+    assert dict(first_screen(study, []).facts)["What was trained"][-1] == (
+        f"On zho {row['run']} was scored on other pairs than the other runs: accuracies on different pairs do not "
+        "compare."
+    )
 
 
 def test_a_benchmark_that_only_other_runs_were_scored_on_is_missing(make_run: MakeRun, tmp_path) -> None:

@@ -59,6 +59,25 @@ def test_one_seed_has_the_interval_over_its_pairs(make_run: MakeRun, tmp_path: P
     ]
 
 
+def test_a_run_that_is_still_training_does_not_pull_its_line_down(make_run: MakeRun, tmp_path: Path) -> None:
+    for tokenizer, seed, last in (("char", 0, 8), ("char", 1, 8), ("word", 0, 8), ("word", 1, 2)):
+        end = {"char": 0.7, "word": 0.8}[tokenizer]
+        rows = [score_row(step, end if step == 8 else 0.5) for step in (0, 2, 8) if step <= last]
+        make_run(rows, tokenizer=tokenizer, seed=seed)
+    study = study_of(tmp_path)
+    table = line_ends(study).table
+    assert table[["line", "accuracy", "runs"]].to_numpy().tolist() == [["word", 0.8, 1], ["char", 0.7, 2]]
+    assert table["flops"].nunique() == 1
+
+
+def test_bits_per_byte_are_of_the_checkpoint_whose_accuracy_stands_beside_them(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
+    for tokenizer in ("char", "word"):
+        make_run([score_row(4, 0.7)], tokenizer=tokenizer, held_out={4: 2.5, 8: 2.0})
+    assert line_ends(study_of(tmp_path)).table["bits_per_byte"].tolist() == [2.5, 2.5]
+
+
 def test_a_factor_is_compared_among_lines_that_are_equal_in_all_others(grid) -> None:
     found = compare_levels(grid, line_ends(grid), "tokenizer").set_index("among")
     assert found["difference"].to_dict() == pytest.approx({"gpt_neox": -0.1, "bert": -0.3, "mean of 2": -0.2})

@@ -166,3 +166,14 @@ def test_a_file_about_nothing_that_was_scored_is_refused(make_run: MakeRun, file
         match=r"human=.*human\.csv: none of its lines .* paradigms \(UID\) x, and the study has a1, a2, b1",
     ):
         list(human_sections(study_of(tmp_path, human=file("x,1,2,.5,A"))))
+
+
+def test_answers_about_a_name_that_two_phenomena_have_are_refused(
+    make_run: MakeRun, file, tmp_path: Path
+) -> None:
+    make_run(paradigm_rows(0, PARADIGMS | {("B", "a1"): 0.7}))
+    scored = scored_of(tmp_path, human=file("a1,1,2,.5,A"))
+    with pytest.raises(UserError, match=r"human\.csv: a1 of zho is in several phenomena, .* a name of its own"):
+        load_human_agreement(scored)
+    scored = scored_of(tmp_path, human=file("b1,1,2,.5,B"))
+    assert load_human_agreement(scored)["answered"].tolist() == [0, 1, 1]

@@ -15,6 +15,8 @@ from matplotlib.text import Text
 
 from tests.analysis.report.browser import open_page
 from tests.analysis.report.demo import CURVES, make_demo_runs
+from tests.analysis.studies import study_of
+from tests.analysis.synthetic import MakeRun, score_row
 from tests.axe import axe_findings
 from tests.chart_boxes import chart_faults, count_lines
 from tests.settings import analyze_settings
@@ -95,6 +97,20 @@ def test_the_first_screen_tells_what_was_trained_learned_and_turns(
     assert set(overall.table["phenomenon"]) == {"all"}
     assert phenomena.figure.axes[0].get_title() == "compound classifier"
     assert len([axes for axes in phenomena.figure.axes if axes.axison]) == len(CURVES)
+
+
+def test_runs_that_differ_in_checkpoints_and_pairs_are_told_with_both_numbers(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
+    make_run([score_row(step, 0.6) for step in (0, 4, 8)], seed=0)
+    make_run([score_row(step, 0.5, n=90) for step in (0, 4)], seed=1, status="running")
+    first, _ = make_report(study_of(tmp_path))
+    facts = dict(first.facts)
+    assert facts["What was trained"][0].endswith("seeds 0 and 1, with 2 to 3 checkpoints each.")
+    assert facts["What was learned"][0] == (
+        "Accuracy on zho: 50.0 to 60.0 % before training and 50.0 to 60.0 % at the last scored checkpoint (2 runs, 90 to "
+        "100 pairs, by slln_lp; chance is 50 %)."
+    )
 
 
 def test_only_what_is_surely_first_or_last_is_told_as_that() -> None:

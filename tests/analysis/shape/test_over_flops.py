@@ -7,7 +7,13 @@ from tests.analysis.item_runs import BENCHMARK, make_item_run, pair_table
 from tests.analysis.studies import scored_of
 from tests.analysis.synthetic import PARAMETERS, TOKENS_PER_STEP, MakeRun
 from ucurve.analysis.api import open_study
-from ucurve.analysis.shape.over_flops import EQUAL_TOKENS, FINISHED, SCATTER, flops_shape_sections
+from ucurve.analysis.shape.over_flops import (
+    EQUAL_TOKENS,
+    FINISHED,
+    SCATTER,
+    flops_shape_sections,
+    read_flops_shapes,
+)
 from ucurve.errors import UserError
 
 PAIRS = pair_table({"down_1": "down", "dip_1": "dip"}, 150)
@@ -90,6 +96,14 @@ def test_runs_that_have_not_ended_are_compared_at_the_last_tokens_that_all_have_
     table = section.tables[f"shapes_flops_{BENCHMARK}"]
     assert set(table["at"]) == {EQUAL_TOKENS}
     assert set(table["line"]) == {"gpt_neox, char, 10M tokens, demo"}
+
+
+def test_sizes_of_equal_flops_are_no_curve(make_run: MakeRun, tmp_path, monkeypatch) -> None:
+    monkeypatch.setitem(PARAMETERS, "160m", PARAMETERS["70m"])  # as models that differ in their heads alone
+    make_runs(make_run)
+    found = read_flops_shapes(scored_of(tmp_path))
+    assert found.classes.empty
+    assert "several of its sizes have the same FLOPs" in found.notes[0]
 
 
 def test_a_notebook_has_the_shapes_over_flops(make_run: MakeRun, tmp_path) -> None:

@@ -116,10 +116,10 @@ def test_only_checkpoints_scored_in_all_runs_of_a_line_are_tested(make_run: Make
     assert "1 checkpoint scored in some of its runs only is left out" in shape.content[1]
 
 
-def test_seeds_scored_on_different_pairs_are_not_pooled(make_run: MakeRun, parts_of) -> None:
-    for seed, n in enumerate((10, 12)):
-        pairs = pair_table({"p": "x"}, n)
-        make_item_run(make_run, pairs, {step: np.full(n, 2) for step in STEPS}, seed=seed)
+@pytest.mark.parametrize("other", [pair_table({"p": "x"}, 12), pair_table({"p": "x"}, 10).assign(bad="other")])
+def test_seeds_scored_on_different_pairs_are_not_pooled(make_run: MakeRun, parts_of, other) -> None:
+    for seed, pairs in enumerate((pair_table({"p": "x"}, 10), other)):
+        make_item_run(make_run, pairs, {step: np.full(len(pairs), 2) for step in STEPS}, seed=seed)
     (part,) = parts_of()
     assert "were scored on different pairs" in part.content[0]
 
