@@ -90,7 +90,10 @@ def keep_pairs(folder: Path, pairs: pd.DataFrame) -> None:
     if path.exists() and scored_hashes(path.parent) == {wanted}:
         log_line(f"{path} is not what was written; it is written again")
     elif path.exists():
-        log_line(f"{benchmark}: the pairs in {path} are not those asked for; their scores are computed again")
+        log_line(
+            f"{benchmark}: the pairs in {path} are not those asked for; all scores of them are removed, also those of "
+            "scorers and steps that are not asked for now"
+        )
         remove_tables(folder)  # first: a table must never have rows of scores that are gone
         of_scores = (*path.parent.glob(f"*/{STEPS}.*"), *path.parent.glob(f"*/{STEP_TOKENS}"))
         of_pairs = (

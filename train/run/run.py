@@ -114,7 +114,7 @@ def _is_finished(run: PreparedRun, record: RunRecord) -> bool:
         record.write("running")
         return False
     log_line(f"{run.folder} is finished")
-    check_checkpoints(run.folder, run.plan)
+    check_checkpoints(run.folder, run.plan, run.plan.steps)
     check_logs(run.folder, before)
     return True
 

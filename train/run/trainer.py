@@ -179,6 +179,8 @@ class Trainer:
             if isinstance(start, FullStart):
                 self._load_state(self._settings.start_run, start.step)
             return 0
+        # Before the steps that are left, which may take days.
+        self._processes.run_on_rank0(lambda: check_checkpoints(self._run.folder, self._plan, step))
         self._load_state(self._run.folder, step)
         if self._processes.is_rank0:
             log_line(f"{self._run.folder.name}: going on after step {step}")
@@ -214,7 +216,7 @@ class Trainer:
 
     def _finish(self, log: "StepLog | None") -> None:
         assert log is not None, "rank 0 has the log"
-        check_checkpoints(self._run.folder, self._plan)
+        check_checkpoints(self._run.folder, self._plan, self._plan.steps)
         log.metrics.sync()
         self._record.write("finished", steps=self._plan.steps, metrics_sha256=log.metrics.sha256)
 
@@ -321,14 +323,14 @@ def check_logs(run: Path, facts: RunFacts) -> None:
     refuse_faults(faults, "restore it from a copy")
 
 
-def check_checkpoints(run: Path, plan: Plan) -> None:
-    """Check that every checkpoint of a finished run is there; those before the resume state cannot be trained again.
+def check_checkpoints(run: Path, plan: Plan, up_to: int) -> None:
+    """Check that every checkpoint up to a step that was reached is there; they cannot be trained again.
 
     Raises:
         RunError: naming the checkpoints that are missing.
         DamagedError: naming a manifest that is not what was written.
     """
-    folders = [checkpoint_folder(run, step) for step in plan.checkpoint_steps]
+    folders = [checkpoint_folder(run, step) for step in plan.checkpoint_steps if step <= up_to]
     missing = [folder.name for folder in folders if not (folder / MANIFEST).exists()]
     if missing:
         raise RunError(

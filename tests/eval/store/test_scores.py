@@ -148,7 +148,8 @@ def test_other_pairs_make_scores_stale(tmp_path, pairs, capsys):
     assert len(pd.read_parquet(tmp_path / "eval" / "zhoblimp" / "pairs.parquet")) == 10
     assert not list(path.parent.iterdir())
     assert not table.exists()
-    assert "are not those asked for" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "are not those asked for; all scores of them are removed" in said
 
 
 def test_torn_pairs_are_written_again(tmp_path, pairs):

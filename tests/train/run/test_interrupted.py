@@ -62,6 +62,17 @@ def test_a_signal_finishes_the_step_saves_and_ends(alone, settings_of, monkeypat
     assert run_faults(run) == []
 
 
+def test_a_checkpoint_gone_is_said_before_the_steps_that_are_left(settings_of, monkeypatch):
+    settings = settings_of()
+    with signal_in_step(monkeypatch, signal.SIGTERM), pytest.raises(Interrupted):
+        train_run(settings)
+    shutil.rmtree(settings.folder / "checkpoints/step00000002")
+    steps = len((settings.folder / "metrics.jsonl").read_text().splitlines())
+    with pytest.raises(RunError, match=r"checkpoints are missing: step00000002; train the run again in another"):
+        train_run(settings)
+    assert len((settings.folder / "metrics.jsonl").read_text().splitlines()) == steps
+
+
 def test_a_second_signal_does_not_break_the_save(settings_of, monkeypatch):
     def saving(run, step, state, owner, *kept):
         os.kill(os.getpid(), signal.SIGTERM)
