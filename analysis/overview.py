@@ -270,6 +270,11 @@ def _describe_runs(study: Study) -> Iterator[str]:
                 f"On {scored.heading} {_join(_some(others))} {'were' if len(others) > 1 else 'was'} scored on other "
                 "pairs than the other runs: accuracies on different pairs do not compare."
             )
+        for run, names in scored.mixed_settings.items():
+            yield (
+                f"On {scored.heading} the steps of {run} were scored with different settings ({', '.join(names)}), "
+                "which its curve mixes: score all of them with one command."
+            )
 
 
 def _describe_design(design: Design, lines: Sequence[Sequence[Run]]) -> str:

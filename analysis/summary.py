@@ -103,6 +103,10 @@ def missing(study: Study, not_made: Iterable[ReportSection] = ()) -> pd.DataFram
     rows = [(run.label, *problem) for run in study.runs for problem in _find_problems(run, study)]
     other = "scored on other pairs than the other runs, so that accuracies do not compare"
     rows += [(run, f"pairs of {one.label}", other) for one in study.benchmarks() for run in one.on_other_pairs]
+    for one in study.benchmarks():
+        for run, names in one.mixed_settings.items():
+            detail = f"its steps were scored with different settings ({', '.join(names)}), which its curve mixes"
+            rows.append((run, f"one way to score {one.label}", detail))
     rows += [("all", section.heading, section.left_out) for section in not_made]
     return pd.DataFrame(rows, columns=["run", "missing", "detail"])
 

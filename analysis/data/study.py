@@ -38,15 +38,15 @@ from ucurve.eval.benchmarks.registry import benchmarks_meant, known_names
 from ucurve.eval.metrics.accuracy import TiesRule
 from ucurve.eval.metrics.levels import MEANS
 from ucurve.eval.pairs import full_name, split_name
-from ucurve.eval.store.keys import check_pairs
+from ucurve.eval.store.keys import check_pairs, find_key
 from ucurve.eval.store.ratings import read_ratings_beside
 from ucurve.eval.store.reported import OVER_PAIRS, Reported, read_reported
-from ucurve.eval.store.scores import pairs_path
+from ucurve.eval.store.scores import pairs_path, score_path
 from ucurve.eval.store.tables import ACCURACY
 from ucurve.gather import gather
 from ucurve.progress import log_line
 from ucurve.storage.files import sha256_file
-from ucurve.storage.run_folder import METRICS
+from ucurve.storage.run_folder import METRICS, STEPS
 
 MEANS_OVER = dict(zip(MEANS, ("paradigms", "phenomena"), strict=True))
 _SENTENCES = ("pair", "good", "bad")
@@ -187,6 +187,25 @@ class BenchmarkScores:
         )
         most = max(alike.values(), key=len, default=[])
         return [label for labels in alike.values() if labels is not most for label in labels]
+
+    @cached_property
+    def mixed_settings(self) -> dict[str, list[str]]:
+        """By run that was not scored in one way at all its steps: the settings that differ, as the start token may."""
+        places = [
+            (run.label, score_path(run.folder, self.benchmark, scorer, 0).parent)
+            for run in self.study.runs
+            for scorer in self.scorers
+        ]
+        found: dict[str, list[str]] = {}
+        for run, place in places:
+            keys = map(find_key, sorted(place.glob(f"{STEPS}.json")))
+            settings = [dict(key.settings) for key in keys if key is not None]
+            names = {
+                name for one in settings for name in one | settings[0] if one.get(name) != settings[0].get(name)
+            }
+            if names:
+                found[run] = sorted(names)
+        return found
 
     @cached_property
     def language(self) -> str:

@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.analysis.item_runs import make_item_run, pair_table
+from tests.analysis.item_runs import make_item_run, pair_table, score_table
 from tests.analysis.studies import scored_of, study_of
 from tests.analysis.synthetic import MakeRun, Row, score_row, write_metrics, write_scores
+from tests.facts import store_scores
 from ucurve.analysis.data.frames import score_frame
 from ucurve.analysis.data.runs import find_runs
 from ucurve.analysis.linking.section import linking_by_line, linking_by_run, linking_sections
@@ -234,3 +235,21 @@ def test_the_first_screen_of_a_grid_draws_the_lines_of_every_way_to_score(
     titles = [picture.title for picture in told.pictures]
     assert sorted(titles[:2]) == ["All pairs of zho", "All pairs of zho (scored by pll)"]
     assert titles[2:] == [titles[0].replace("All pairs", "Phenomena")]
+
+
+def test_a_run_whose_steps_were_scored_in_several_ways_is_named(make_run: MakeRun, tmp_path: Path) -> None:
+    """As after ``score.py run=RUN steps=9 bos=none`` of a run that was scored after another token before."""
+    pairs, verdicts = pair_table({"BA_1": "BA"}, 8), np.array([0, 2] * 4)
+    folders = [make_item_run(make_run, pairs, dict.fromkeys((1, 2, 3), verdicts), seed=seed) for seed in (0, 1)]
+    study = study_of(tmp_path)
+    for folder, rules in zip(folders, (("eos", "eos", "none"), ("eos", "eos", "eos")), strict=True):
+        for step, rule in enumerate(rules, start=1):
+            given = {"scorer": "sentence", "start_rule": rule}
+            store_scores(folder, "zho", "sentence", step, score_table(pairs, verdicts), settings=given)
+    (scored,) = study.benchmarks()
+    mixed = study.runs[0].label
+    assert scored.mixed_settings == {mixed: ["start_rule"]}
+    table = missing(study).set_index("missing")
+    assert table.loc["one way to score zho", "run"] == mixed
+    told = dict(first_screen(study, []).facts)["What was trained"]
+    assert [sentence for sentence in told if "different settings (start_rule)" in sentence]
