@@ -1,6 +1,7 @@
 """Removes weights of scored checkpoints, and states that nothing goes on from: ``ucurve prune run='runs/*'``."""
 
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ from pydantic.dataclasses import dataclass
 from ucurve.config import check
 from ucurve.errors import RunError, UserError, missing_folder
 from ucurve.eval.store.keys import order_of, score_faults, scores_below
+from ucurve.fields import format_names
 from ucurve.progress import log_line
 from ucurve.storage.facts import read_manifest, read_run_facts
 from ucurve.storage.files import contents
@@ -42,7 +44,8 @@ def prune_command(values: dict[str, object]) -> None:
     if not runs:
         raise missing_folder("run", Path(settings.run))
     for run in runs:
-        folders, facts = prunable(run), read_run_facts(run)
+        scored, facts = scored_steps(run), read_run_facts(run)
+        folders = prunable(run, set.intersection(*scored.values()))
         finished = facts is not None and facts.finished
         kept = set(map(step_name, load_settings(run).kept_steps))
         # A run that is not finished goes on from its states.
@@ -62,16 +65,21 @@ def prune_command(values: dict[str, object]) -> None:
         log_line(
             f"{run}: weights of {of_all} and {len(states)} states to resume from {done}, {freed / 1e9:.2f} GB"
         )
+        for (benchmark, scorer), steps in scored.items():
+            unscored = (one for one in checkpoints(run)[1:-1] if parse_step(one.name) not in steps)
+            if names := [one.name for one in unscored if read_manifest(one).has_weights]:
+                log_line(
+                    f"{run}: not scored on {benchmark} by {scorer}, so with their weights: {format_names(names)}"
+                )
 
 
-def prunable(run: Path) -> list[Path]:
+def prunable(run: Path, scored: Collection[int]) -> list[Path]:
     """Return the checkpoints of a run whose weights nothing needs any more, in the order of their steps.
 
-    They are scored on all benchmarks of the run, those of its configuration and those that any of its checkpoints is
-    scored on, by all scorers. The first and the last one are kept: the first is compared with the seeds
-    (``ucurve verify``), and the last is what a model is wanted for. A damaged checkpoint is a ``RunError``.
+    They are those of the steps that are ``scored`` by all scorers on all benchmarks. The first and the last one are
+    kept: the first is compared with the seeds (``ucurve verify``), and the last is what a model is wanted for. A
+    damaged checkpoint is a ``RunError``.
     """
-    scored = scored_steps(run)
     left = [folder for folder in checkpoints(run)[1:-1] if parse_step(folder.name) in scored]
     for folder in left:
         if faults := find_faults(folder):
@@ -80,8 +88,11 @@ def prunable(run: Path) -> list[Path]:
     return [folder for folder in left if read_manifest(folder).has_weights]
 
 
-def scored_steps(run: Path) -> set[int]:
-    """Return the steps with valid scores by every scorer on every benchmark of a run; a ``UserError`` without any."""
+def scored_steps(run: Path) -> dict[tuple[str, str], set[int]]:
+    """Return the steps with valid scores by benchmark and scorer; a ``UserError`` where a benchmark has none.
+
+    The benchmarks are those of the run's configuration and those that any of its checkpoints is scored on.
+    """
     steps: dict[tuple[str, str], set[int]] = {}
     for scores in scores_below(run):
         step, benchmark, scorer = order_of(run, scores)
@@ -93,4 +104,4 @@ def scored_steps(run: Path) -> set[int]:
         raise UserError(
             f"{run}: not scored{''.join(f' on {name}' for name in sorted(lacking))} yet; score it first"
         )
-    return set.intersection(*steps.values())
+    return steps

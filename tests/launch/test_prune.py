@@ -101,13 +101,11 @@ def test_scores_that_could_not_be_computed_again_are_not_replaced(run, root):
     assert run_faults(run) == []
 
 
-def test_what_is_not_scored_or_damaged_stays(
-    run,
-    root,
-):
+def test_what_is_not_scored_or_damaged_stays(run, root, capsys):
     (run / "eval" / "zhoblimp" / "sentence" / "step00000007.json").write_text("{}")
     prune_command({"run": str(run)})
     assert with_weights(run) == [0, 7, 12]
+    assert "not scored on zhoblimp by sentence, so with their weights: step00000007" in capsys.readouterr().err
     (checkpoints(run)[1] / "config.json").write_text("{}")
     score(run, root, steps=[7])
     with pytest.raises(RunError, match=r"nothing of .* is removed"):
