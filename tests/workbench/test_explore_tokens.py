@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import ucurve
 from tests.facts import score_inputs, store_rows, store_scores
 from tests.workbench import test_explore
 from ucurve.errors import UserError
@@ -12,6 +13,7 @@ from ucurve.eval.scoring.text.sentences import Sentences
 from ucurve.eval.store.scores import score_path
 from ucurve.eval.store.tokens import keep_sentences, record_tokens, write_tokens
 from ucurve.workbench.explore.curves import read_asked
+from ucurve.workbench.explore.library import Library
 from ucurve.workbench.explore.tokens import TokenTables, start_of
 
 
@@ -62,6 +64,28 @@ def test_stored_tokens_are_shown_without_the_model(library):
 def test_tokens_that_are_not_stored_need_the_checkpoint(library):
     with pytest.raises(UserError, match="checkpoint"):
         table(library, 1, 13)
+
+
+def test_tokens_of_a_hybrid_model_are_scored_in_both_ways(tmp_path):
+    texts = tmp_path / "texts.jsonl"
+    texts.write_text('{"text": "张先生买了三本书。"}\n' * 200, encoding="utf-8")
+    places = [f"paths.{name}={tmp_path / name}" for name in ("runs", "cache", "tokenizers")]
+    small = ["batch.sequences=8", "batch.length=32", "schedule.count=2", "benchmarks=demo", "eval.subset=1"]
+    model = ["model=llama-tiny", "objective=hybrid", "tokens=1K", "tokenizer=char", f"data.path={texts}"]
+    ucurve.train(*model, *small, *places)
+    library = Library(lambda: [f"{tmp_path}/runs/*"])
+    (run,) = library.runs()
+    for scorer in ("sentence", "pll"):
+        values = {
+            "benchmark": "demo@1",
+            "scorer": scorer,
+            "linking": "lp",
+            "run": run.label,
+            "pair": 0,
+            "step": 0,
+        }
+        found = TokenTables().table(library, read_asked(values), values)
+        assert found["sums"] == pytest.approx(found["stored"], abs=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ class TokenTables:
             scorer = job.scorer
             if not isinstance(scorer, TokenScorer):
                 raise UserError(f"scorer {asked.scorer!r} has no log probabilities of single tokens")
-            model = _load(str(target.folder), scorer.kind)
+            model = _load(str(target.folder), scorer.info.kind)
             found = scorer.token_log_probabilities(model, _BATCH, None)
         sentences, tokenizer = scorer.sentences, scorer.info.tokenizer
         return {
@@ -137,7 +137,6 @@ def _listed(texts: Iterable[str], values: Iterable[float], scored: Iterable[bool
 
 @lru_cache(maxsize=2)
 def _load(folder: str, kind: Kind) -> "PreTrainedModel":
-
     from ucurve.eval.scoring.loading import load_model
 
     return load_model(Path(folder), kind)
