@@ -87,9 +87,13 @@ def list_pairs(library: Library, asked: Asked, values: Values) -> dict[str, obje
 def row_of(matrix: ScoreMatrix, values: Values) -> int:
     """Return the row of the pair that a request names."""
     number = whole_of(values, "pair")
-    found = np.flatnonzero(matrix.pairs["pair"].to_numpy() == number)
+    numbers = matrix.pairs["pair"].to_numpy()
+    found = np.flatnonzero(numbers == number)
     if not len(found):
-        raise UserError(f"{matrix.benchmark} has no pair {number}; they are 0 to {len(matrix.pairs) - 1}")
+        # Those of a subset are numbered as in the whole benchmark.
+        raise UserError(
+            f"{matrix.benchmark} has no pair {number}; its numbers are from {numbers[0]} to {numbers[-1]}"
+        )
     return int(found[0])
 
 
