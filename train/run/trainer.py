@@ -40,7 +40,7 @@ from ucurve.training.run_folder.records import MetricsLog, RunRecord
 from ucurve.training.run_folder.resume import find_newest_state, load_state, metrics_sha256
 
 _RECENT_STEPS = 101  # by which the time of a step is judged
-_ABOVE_CHANCE = 0.2  # nats of the first loss that are worth a message
+_ABOVE_CHANCE = 0.4  # nats of the first loss that are worth a message; of `tiny` it is about 0.25 above chance
 
 
 class Flags(NamedTuple):
