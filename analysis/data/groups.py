@@ -85,6 +85,8 @@ def group(pairs: pd.DataFrame, by: str) -> Groups:
     if by not in pairs:
         raise unknown_name("column", by, columns(pairs))
     values = pairs[by]
+    if values.isna().all():
+        raise UserError(f"column {by!r} has no value in any pair")
     if not _can_group(values):
         raise UserError(f"column {by!r} has {values.nunique()} values; at most {_MOST_VALUES} are drawn")
     if are_parts := _many_numbers(values):

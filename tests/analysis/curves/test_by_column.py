@@ -129,6 +129,13 @@ def test_a_column_of_texts_is_refused(make_run, tmp_path):
         open_study(f"{tmp_path}/runs/*").column_curves("text")
 
 
+def test_a_column_without_values_is_refused(make_run, tmp_path):
+    pairs = pair_table({"p": "first"}, 20).assign(empty=np.nan)
+    make_item_run(make_run, pairs, {step: np.zeros(20, dtype=np.uint8) for step in STEPS})
+    with pytest.raises(UserError, match="column 'empty' has no value in any pair"):
+        open_study(f"{tmp_path}/runs/*").column_curves("empty")
+
+
 def test_runs_on_other_pairs_are_left_out_and_named(made, make_run):
     other = make_item_run(
         make_run, PAIRS.iloc[:40], {step: np.zeros(40, dtype=np.uint8) for step in STEPS}, seed=9
