@@ -93,6 +93,7 @@ def measure_step(plan: Plan) -> float:
     from ucurve.training.engine.execution import choose_execution
     from ucurve.training.engine.micro_batch import ON_PROCESSOR
     from ucurve.training.engine.processes import Processes
+    from ucurve.training.run.trainer import build_model
 
     settings = plan.settings
     execution = choose_execution(settings, Processes())
@@ -100,8 +101,7 @@ def measure_step(plan: Plan) -> float:
         f"timing {settings.model.name} with a vocabulary of {plan.vocabulary:,}: {execution.kind} on {execution.device}"
     )
     sequences = settings.batch.sequences
-    model = settings.model.design.build_model(plan.vocabulary, settings.batch.length, 0, seed=0)
-    engine = execution.build_engine(settings, model)
+    engine = execution.build_engine(settings, build_model(settings, plan.vocabulary, 0))
     tokens = random_batch(plan)
 
     def seconds(count: int) -> float:
@@ -128,9 +128,16 @@ def random_batch(plan: Plan) -> NDArray[np.int64]:
     tokens = random.integers(0, plan.vocabulary, (settings.batch.sequences, settings.batch.length + 1))
     if not settings.has_masks:
         return tokens
-    inputs = tokens[:, :-1]
-    is_predicted = random.random(inputs.shape) < settings.objective.mean_rate(plan.steps, plan.steps)
-    return np.stack([inputs, np.where(is_predicted, inputs, NOT_PREDICTED)], axis=1)
+    inputs, following = tokens[:, :-1], tokens[:, 1:]
+    rate = replace(settings.objective, kind="mntp").mean_rate(plan.steps, plan.steps)  # where there are masks
+    targets = np.where(random.random(inputs.shape) < rate, inputs, NOT_PREDICTED)
+    if (
+        settings.objective.predicts_next
+    ):  # a hybrid run does in some sequences, and masks have no last target then
+        targets[:, -1] = NOT_PREDICTED
+        have_masks = settings.objective.have_masks(np.arange(len(tokens)))
+        targets = np.where(have_masks[:, None], targets, following)
+    return np.stack([inputs, targets], axis=1)
 
 
 def count_characters(settings: EvalSettings) -> int:

@@ -95,6 +95,23 @@ def test_masked_tokens_are_timed_as_many_as_a_mean_step_predicts(plans):
     assert (targets[predicted] == inputs[predicted]).all()
 
 
+def test_a_hybrid_run_is_timed_on_sequences_with_masks_and_without():
+    keys = [
+        "model=llama-tiny",
+        *GRID[1:3],
+        "tokens=100K",
+        "objective=hybrid",
+        "objective.share=0.25",
+        "batch.sequences=16",
+    ]
+    [cell] = expand_grid([*keys, "batch.length=32", "schedule.count=3"])
+    plan = expect_run(cell.settings).plan
+    predicted = random_batch(plan)[:, 1] != NOT_PREDICTED
+    assert predicted.all(axis=1).sum() == 12
+    assert predicted[~predicted.all(axis=1)].mean() == pytest.approx(0.15, abs=0.1)
+    assert measure_step(plan) > 0
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("micro_batch", [8, 256])
 def test_the_probe_times_the_engine_that_would_train(micro_batch, monkeypatch):

@@ -20,6 +20,7 @@ from ucurve.storage.faults import file_faults, refuse_faults
 from ucurve.storage.run_folder import HELD_OUT, MANIFEST, METRICS, checkpoint_folder
 from ucurve.token_stream.order import Batches
 from ucurve.training import evaluation
+from ucurve.training.config import RunSettings
 from ucurve.training.data.prefetch import Prefetcher
 from ucurve.training.engine.engine import DivergedError, Engine, StepResult
 from ucurve.training.engine.execution import Execution
@@ -149,19 +150,7 @@ class Trainer:
 
     def _build_model(self, device: torch.device) -> PreTrainedModel:
         """Build the model with its first weights: random ones, or those of the checkpoint that the run starts from."""
-        model = self._settings.model.design.build_model(
-            self._plan.vocabulary,
-            self._settings.batch.length,
-            self._run.document_token,
-            self._settings.seeds.init,
-            device,
-        )
-        if self._settings.objective.kind == "mntp":
-            model.config.masked_objective = "mntp"  # by which scoring knows it
-        if self._settings.data.attention == "document":
-            separate_documents(model, self._settings.batch.length)
-        if self._settings.objective.kind == "hybrid":
-            allow_both_sides(model, self._settings.model.design.architecture, self._settings.batch.length)
+        model = build_model(self._settings, self._plan.vocabulary, self._run.document_token, device)
         assert parameters_by_group(model) == self._plan.parameters, "the plan counts other parameters"
         if self._settings.start is not None:
             take_weights(Path(self._settings.start).expanduser(), model)
@@ -311,6 +300,21 @@ class StepLog:
         if self.tracker is not None:
             self.tracker.log_step(step, values)
         self._bar.advance(note=note, seconds_left=self.pace.seconds_left)
+
+
+def build_model(
+    settings: RunSettings, vocabulary: int, document_token: int, device: torch.device | None = None
+) -> PreTrainedModel:
+    """Build the model of a run with random first weights; of a sequence it sees what the settings say."""
+    design, length = settings.model.design, settings.batch.length
+    model = design.build_model(vocabulary, length, document_token, settings.seeds.init, device)
+    if settings.objective.kind == "mntp":
+        model.config.masked_objective = "mntp"  # by which scoring knows it
+    if settings.data.attention == "document":
+        separate_documents(model, length)
+    if settings.objective.kind == "hybrid":
+        allow_both_sides(model, design.architecture, length)
+    return model
 
 
 def check_logs(run: Path, facts: RunFacts) -> None:
