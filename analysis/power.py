@@ -13,7 +13,7 @@ from ucurve.analysis.data.settings import AnalyzeSettings
 from ucurve.analysis.data.study import BenchmarkScores, read_study
 from ucurve.analysis.plotting.figures import write_table
 from ucurve.analysis.plotting.style import readable
-from ucurve.analysis.shape.classify import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED
+from ucurve.analysis.shape.classify import LEVEL, NOT_TESTED, TOO_SHORT
 from ucurve.analysis.shape.power import dip_power, holm_level, what_limits, with_more
 from ucurve.analysis.shape.section import read_shapes
 from ucurve.analysis.shape.tables import Shapes
@@ -59,10 +59,7 @@ def _describe_untested(shapes: Shapes) -> Iterator[str]:
     yield from shapes.notes
     if len(shapes.classes):
         for line in shapes.classes.loc[shapes.classes["class"] == NOT_TESTED, "line"].unique():
-            yield (
-                f"{line} is not tested: all of its runs share fewer than {LEAST_CHECKPOINTS} trained checkpoints, or "
-                "less than tenfold tokens."
-            )
+            yield f"{line} is not tested: all of its runs share {TOO_SHORT}."
 
 
 def power_table(shapes: Shapes) -> pd.DataFrame:

@@ -191,21 +191,16 @@ class BenchmarkScores:
     @cached_property
     def mixed_settings(self) -> dict[str, list[str]]:
         """By run that was not scored in one way at all its steps: the settings that differ, as the start token may."""
-        places = [
-            (run.label, score_path(run.folder, self.benchmark, scorer, 0).parent)
-            for run in self.study.runs
-            for scorer in self.scorers
-        ]
-        found: dict[str, list[str]] = {}
-        for run, place in places:
-            keys = map(find_key, sorted(place.glob(f"{STEPS}.json")))
-            settings = [dict(key.settings) for key in keys if key is not None]
-            names = {
-                name for one in settings for name in one | settings[0] if one.get(name) != settings[0].get(name)
-            }
-            if names:
-                found[run] = sorted(names)
-        return found
+        found: dict[str, set[str]] = {}
+        for run in self.study.runs:
+            for scorer in self.scorers:
+                place = score_path(run.folder, self.benchmark, scorer, 0).parent
+                keys = map(find_key, sorted(place.glob(f"{STEPS}.json")))
+                settings = [dict(key.settings) for key in keys if key is not None]
+                for one in settings:
+                    differ = {name for name in one | settings[0] if one.get(name) != settings[0].get(name)}
+                    found.setdefault(run.label, set()).update(differ)
+        return {run: sorted(names) for run, names in found.items() if names}
 
     @cached_property
     def language(self) -> str:

@@ -47,8 +47,9 @@ TURNS: tuple[Shape, ...] = ("U-shaped", "inverted-U")
 LEVEL = 0.05
 # What is taken for true where a table of tests lacks a column: lines of several runs, none of them shown to be flat.
 _UNKNOWN = {"runs": np.inf, "p_flat": 1.0}
-LEAST_CHECKPOINTS = 4
+_LEAST_CHECKPOINTS = 4
 _LEAST_RATIO = 10  # of the last tokens to the first
+TOO_SHORT = f"fewer than {_LEAST_CHECKPOINTS} trained checkpoints or less than tenfold tokens"
 # Means over short stretches find steep changes. Means over long ones have less error and find slow changes.
 _WIDTHS = (0.3, 0.6)  # decades: factors of 2 and 4 in tokens
 _NEAR = 1e-9
@@ -60,7 +61,7 @@ ALTERNATIVES = tuple(TEST_OF.values())
 
 def is_testable(tokens: Array) -> bool:
     """Say whether there are enough trained checkpoints to tell shapes apart: four, over tenfold tokens."""
-    return len(tokens) >= LEAST_CHECKPOINTS and bool(tokens[-1] >= _LEAST_RATIO * tokens[0])
+    return len(tokens) >= _LEAST_CHECKPOINTS and bool(tokens[-1] >= _LEAST_RATIO * tokens[0])
 
 
 def shape_test(

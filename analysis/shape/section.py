@@ -25,7 +25,7 @@ from ucurve.analysis.plotting.style import LineStyles, TokenAxis, readable
 from ucurve.analysis.report import questions
 from ucurve.analysis.report.html import Column, ReportSection, TableView, table_columns
 from ucurve.analysis.shape.cases import Case, find_curves
-from ucurve.analysis.shape.classify import LEAST_CHECKPOINTS, LEVEL, NOT_TESTED, SHAPES, TURNS
+from ucurve.analysis.shape.classify import LEVEL, NOT_TESTED, SHAPES, TOO_SHORT, TURNS
 from ucurve.analysis.shape.onset import ONSET_ABOVE_CHANCE, SATURATION_MARGIN
 from ucurve.analysis.shape.over_tokens import AT_THE_END, LATEST, STABLE, find_shapes
 from ucurve.analysis.shape.power import MOST_SEEDS, add_limits
@@ -258,7 +258,7 @@ def count_classes(classes: pd.DataFrame) -> str:
     text = f"Of {len(tested)} curves: {named}." if named else "No curve could be tested."
     text = " ".join([text, *(said for said in explain_reservations(counts) if said.startswith("These"))])
     few = len(classes) - len(tested)
-    why = f"with fewer than {LEAST_CHECKPOINTS} trained checkpoints or less than tenfold tokens"
+    why = f"with {TOO_SHORT}"
     return text + (f" Not tested: {few}, {why}." if few else "")
 
 

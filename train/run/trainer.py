@@ -58,7 +58,10 @@ class Trainer:
     def __init__(self, run: PreparedRun, execution: Execution, signals: StopSignals, record: RunRecord) -> None:
         self._run, self._signals, self._record = run, signals, record
         self._plan, self._settings, self._processes = run.plan, run.plan.settings, execution.processes
-        model = self._build_model(execution.device)
+        model = build_model(self._settings, self._plan.vocabulary, run.document_token, execution.device)
+        assert parameters_by_group(model) == self._plan.parameters, "the plan counts other parameters"
+        if self._settings.start is not None:
+            take_weights(Path(self._settings.start).expanduser(), model)
         beside = self._processes.is_rank0 and self._settings.resume.background
         self._copied = HostCopy(model) if beside else None
         self._engine: Engine = execution.build_engine(self._settings, model)
@@ -147,14 +150,6 @@ class Trainer:
             f"{self._run.folder.name}: mfu is of {self._peak / 1e12:g} TFLOP/s on each device, by NVIDIA's data sheet"
         )
         return self._plan.flops_exact(self._plan.tokens) / self._plan.tokens / (self._peak * self._processes.size)
-
-    def _build_model(self, device: torch.device) -> PreTrainedModel:
-        """Build the model with its first weights: random ones, or those of the checkpoint that the run starts from."""
-        model = build_model(self._settings, self._plan.vocabulary, self._run.document_token, device)
-        assert parameters_by_group(model) == self._plan.parameters, "the plan counts other parameters"
-        if self._settings.start is not None:
-            take_weights(Path(self._settings.start).expanduser(), model)
-        return model
 
     def _restore(self) -> int:
         """Load the newest whole resume state and return its step; without one 0, with that of ``start_with=state``."""

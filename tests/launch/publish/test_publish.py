@@ -190,6 +190,12 @@ def test_a_model_that_sees_both_sides_is_published_with_the_class_that_loads_it(
     assert (newest / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_card_of_an_lstm_has_the_import_that_knows_it(finished_run, tmp_path):
+    publish(finished_run(*LISTED, "model=lstm-tiny"), tmp_path / "published")
+    card = (tmp_path / "published" / "main" / "README.md").read_text(encoding="utf-8")
+    assert "import ucurve.huggingface.lstm  # the architecture" in card
+
+
 def test_of_a_masked_run_without_scores_no_curve_is_drawn(finished_run, tmp_path):
     publish(finished_run(*LISTED, "model=bert-tiny"), tmp_path / "published")
     newest = tmp_path / "published" / "main"
