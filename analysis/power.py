@@ -58,8 +58,9 @@ def _describe_untested(shapes: Shapes) -> Iterator[str]:
     """Say what could not be tested, and why."""
     yield from shapes.notes
     if len(shapes.classes):
-        for line in shapes.classes.loc[shapes.classes["class"] == NOT_TESTED, "line"].unique():
-            yield f"{line} is not tested: all of its runs share {TOO_SHORT}."
+        untested = shapes.classes.loc[shapes.classes["class"] == NOT_TESTED, "line"].unique()
+        if len(untested):
+            yield f"{'; '.join(untested)}: not tested, as the runs of a line share {TOO_SHORT}."
 
 
 def power_table(shapes: Shapes) -> pd.DataFrame:

@@ -10,6 +10,8 @@ from pydantic.dataclasses import dataclass
 
 from ucurve.config import check
 from ucurve.errors import RunError, UserError, missing_folder
+from ucurve.eval.benchmarks.custom import stored_name
+from ucurve.eval.pairs import split_name
 from ucurve.eval.store.keys import order_of, score_faults, scores_below
 from ucurve.fields import format_names
 from ucurve.progress import log_line
@@ -91,15 +93,21 @@ def prunable(run: Path, scored: Collection[int]) -> list[Path]:
 def scored_steps(run: Path) -> dict[tuple[str, str], set[int]]:
     """Return the steps with valid scores by benchmark and scorer; a ``UserError`` where a benchmark has none.
 
-    The benchmarks are those of the run's configuration and those that any of its checkpoints is scored on.
+    The benchmarks are those that the run's configuration says to score, and those that any of its checkpoints is scored
+    on.
     """
     steps: dict[tuple[str, str], set[int]] = {}
     for scores in scores_below(run):
         step, benchmark, scorer = order_of(run, scores)
         if not score_faults(run, scores):
             steps.setdefault((benchmark, scorer), set()).add(step)
-    # A language of a benchmark is one by itself, as multiblimp/nld.
-    lacking = {*load_settings(run).eval.benchmarks} - {benchmark.split("/")[0] for benchmark, _ in steps}
+    settings = load_settings(run).eval
+    wanted = {stored_name(name, settings.custom) for name in settings.benchmarks if settings.when != "never"}
+    if subset := settings.pairs_kept():
+        wanted = set(map(subset.name, wanted))
+    # A language of a benchmark, as multiblimp/nld, is one by itself and stands for its family.
+    split = [split_name(benchmark) for benchmark, _ in steps]
+    lacking = wanted - {benchmark for benchmark, _ in steps} - {family + mark for family, _, mark in split}
     if lacking or not steps:
         raise UserError(
             f"{run}: not scored{''.join(f' on {name}' for name in sorted(lacking))} yet; score it first"

@@ -25,6 +25,7 @@ from ucurve.training.grid.trunks import expect_grid, with_trunks
 from ucurve.training.grid.worker import GridRun, format_outcomes
 from ucurve.training.run.budget import say_budget_warnings
 from ucurve.training.run.run import train_run
+from ucurve.training.run_folder.checks import check_same_configuration
 from ucurve.training.tokenizer.build import (
     TokenizerSettings,
     build_tokenizer,
@@ -57,7 +58,12 @@ def train_command(composed: Sequence[Composed]) -> None:
 
 
 def train_cells(composed: Sequence[Composed]) -> list[Cell]:
-    """Train the composed runs, or print their plans, and return them."""
+    """Train the composed runs, or print their plans, and return them.
+
+    Raises:
+        UserError: as :func:`train_command`; after the plans too, where a folder holds a run of another configuration.
+        RunError: as :func:`train_command`.
+    """
     cells = grid_cells(composed)
     if cells[0].settings.dry_run:
         for data in dict.fromkeys(cell.settings.data for cell in cells):
@@ -76,6 +82,8 @@ def train_cells(composed: Sequence[Composed]) -> list[Cell]:
             costs = format_table(format_costs(list_costs([run.plan for run in expected])))
             texts.append(f"{costs}\nhours: '{command('cost')}' with the same arguments measures them here")
         print("\n\n".join(texts))  # noqa: T201 - the plan is what was asked for
+        for cell in cells:
+            check_same_configuration(cell.settings)
         log_line("next: the same command without dry_run=true")
         return cells
     if os.environ.get("RANK", "0") == "0":

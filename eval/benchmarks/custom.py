@@ -13,7 +13,7 @@ from ucurve.eval.benchmarks.card import Benchmark, check_name
 from ucurve.eval.benchmarks.files.source_file import KNOWN_SUFFIXES, form_of
 from ucurve.eval.benchmarks.files.tables import Quotes
 from ucurve.eval.benchmarks.pairing.columns import Columns
-from ucurve.eval.benchmarks.registry import CUSTOM, benchmark_names, suggest_path
+from ucurve.eval.benchmarks.registry import CUSTOM, benchmark_names, find_card, suggest_path
 
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"), kw_only=True)
@@ -56,18 +56,30 @@ def is_pairs(name: str) -> bool:
 
 def own_cards(names: Sequence[str], settings: CustomBenchmark) -> dict[str, Benchmark]:
     """Return the cards of the user's pairs by what ``benchmarks=`` calls them: ``custom``, or the path of a file."""
-    cards = {}
-    for path in filter(is_pairs, names):
-        card = custom_card(replace(settings, path=Path(path)))
-        # What a folder below eval/ cannot be called is replaced.
-        name = re.sub(r"[^\w-]", "_", Path(path).name.partition(".")[0]) or CUSTOM
-        cards[path] = replace(card, name=name) if settings.name == CUSTOM else card
+    cards = {
+        path: replace(custom_card(replace(settings, path=Path(path))), name=stored_name(path, settings))
+        for path in filter(is_pairs, names)
+    }
     cards |= {CUSTOM: custom_card(settings)} if CUSTOM in names else {}
     if len({card.name for card in cards.values()}) < len(cards):
         raise UserError(
             f"benchmarks: two of {', '.join(cards)} have one name; rename a file, or score them one by one"
         )
     return cards
+
+
+def stored_name(benchmark: str, settings: CustomBenchmark) -> str:
+    """Return the name below which scores on one of ``benchmarks=`` are stored; a subset's has a mark after it.
+
+    Raises:
+        UserError: when there is no such benchmark, or no such card.
+    """
+    if benchmark == CUSTOM or (is_pairs(benchmark) and settings.name != CUSTOM):
+        return settings.name
+    if is_pairs(benchmark):
+        # What a folder below eval/ cannot be called is replaced.
+        return re.sub(r"[^\w-]", "_", Path(benchmark).name.partition(".")[0]) or CUSTOM
+    return find_card(benchmark).name
 
 
 def custom_card(settings: CustomBenchmark) -> Benchmark:

@@ -71,7 +71,7 @@ def test_curves_with_too_few_edits_are_undetermined(make_run: MakeRun, tmp_path,
 def test_runs_without_a_curve_are_a_mistake_with_a_reason(make_run: MakeRun, tmp_path) -> None:
     make_item_run(make_run, PAIRS, {1: np.full(len(PAIRS), 2), 2: np.full(len(PAIRS), 2)})
     with pytest.raises(
-        UserError, match=r"no curve could be tested\. 14m is not tested: .* fewer than 4 trained check"
+        UserError, match=r"no curve could be tested\. 14m: not tested, .* fewer than 4 trained check"
     ):
         power_command({"runs": f"{tmp_path}/runs/*", "out": f"{tmp_path}/out"})
     assert not (tmp_path / "out").exists()
@@ -81,4 +81,4 @@ def test_a_line_that_is_not_tested_is_named_beside_one_that_is(make_run: MakeRun
     make_runs(make_run, 1)
     make_item_run(make_run, PAIRS, {step: np.full(len(PAIRS), 2) for step in (1, 2)}, model="70m")
     power_command({"runs": f"{tmp_path}/runs/*", "out": f"{tmp_path}/out"})
-    assert f"{BENCHMARK}: 70m is not tested: all of its runs share fewer than 4" in capsys.readouterr().out
+    assert f"{BENCHMARK}: 70m: not tested, as the runs of a line share fewer than 4" in capsys.readouterr().out

@@ -1,6 +1,7 @@
 """A run whose scored checkpoints have no weights any more is verified, analyzed and scored as before."""
 
 import json
+import shutil
 
 import pandas as pd
 import pytest
@@ -33,12 +34,12 @@ def root(tmp_path):
     return tmp_path / "benchmarks"
 
 
+SHORT = ["schedule=list", "schedule.count=null", f"schedule.steps={STEPS}", "resume.seconds=0"]
+
+
 @pytest.fixture
 def run(finished_run, root):
-    return finished_run(
-        "schedule=list", "schedule.count=null", f"schedule.steps={STEPS}", "eval.benchmarks=[zhoblimp]",
-        f"benchmark_root={root}", "resume.seconds=0",
-    )  # fmt: skip
+    return finished_run(*SHORT, "eval.benchmarks=[zhoblimp]", f"benchmark_root={root}")
 
 
 def with_weights(run):
@@ -112,6 +113,38 @@ def test_what_is_not_scored_or_damaged_stays(run, root, capsys):
         prune_command({"run": str(run)})
     with pytest.raises(UserError, match="no folder /nowhere"):
         prune_command({"run": "/nowhere"})
+
+
+@pytest.mark.parametrize(
+    "scored",
+    [
+        ["eval.benchmarks=[zhoblimp]", "eval.subset=3"],
+        ["eval.benchmarks=[own.pairs.jsonl]"],
+        ["eval.benchmarks=[custom]", "eval.custom.path=own.pairs.jsonl", "eval.custom.name=mine"],
+    ],
+)
+def test_a_subset_and_own_pairs_are_scored_under_their_names(finished_run, root, scored, monkeypatch):
+    shutil.copy(root / "zhoblimp" / "pairs.jsonl", root / "own.pairs.jsonl")
+    monkeypatch.chdir(root)
+    run = finished_run(*SHORT, f"benchmark_root={root}", *scored)
+    prune_command({"run": str(run)})
+    assert with_weights(run) == [STEPS[0], STEPS[-1]]
+
+
+def test_a_subset_does_not_stand_for_all_pairs(run, root):
+    shutil.rmtree(run / "eval")
+    score(run, root, subset=3)
+    with pytest.raises(UserError, match="not scored on zhoblimp yet"):
+        prune_command({"run": str(run)})
+    assert with_weights(run) == STEPS
+
+
+def test_what_is_never_to_be_scored_is_not_waited_for(finished_run, root):
+    make_benchmark(root, "sling", "天地玄黄宇宙洪荒")
+    run = finished_run(*SHORT, "eval.benchmarks=[zhoblimp]", "eval.when=never", f"benchmark_root={root}")
+    score(run, root, "sling")
+    prune_command({"run": str(run)})
+    assert with_weights(run) == [STEPS[0], STEPS[-1]]
 
 
 def test_a_run_without_scores_keeps_its_weights(settings_of):

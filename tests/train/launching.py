@@ -115,7 +115,7 @@ def start(arguments, size=1, session=False):
     return [subprocess.Popen(command, cwd=ROOT, env=own, start_new_session=session, **pipes) for own in variables]
 
 
-def finish(processes, timeout=240):
+def finish(processes, timeout=600):
     """Wait for all; returns exit codes and what each wrote to standard error."""
     try:
         errors = [process.communicate(timeout=timeout)[1] for process in processes]

@@ -8,6 +8,7 @@ from ucurve.errors import UserError
 from ucurve.training.cli import train_command
 from ucurve.training.grid.cells import axis_cells, grid_cells
 from ucurve.training.run.prepare import expect_run
+from ucurve.training.run_folder.config_file import configuration_text
 
 
 def test_cells_are_products_in_order_without_repeats():
@@ -172,6 +173,17 @@ def test_the_plan_of_a_grid_ends_with_its_costs_and_totals(capsys, tmp_path):
     one, both = (int(line.split()[1].replace(",", "")) for line in (cells[0], total))
     assert both == 2 * one == 2 * 1_270_016
     assert total.split()[0] == "total"
+
+
+def test_a_plan_for_the_folder_of_another_configuration_is_refused_after_it(capsys, tmp_path):
+    folders = [f"paths.{name}={tmp_path / name}" for name in ("cache", "tokenizers", "runs")]
+    words = ["tokens=10M", "tokenizer=char", "data=demo", "seed=0", *folders]
+    [cell], [other] = (grid_cells(given(*words, *more)) for more in ([], ["optimizer.weight_decay=0.2"]))
+    cell.settings.folder.mkdir(parents=True)
+    (cell.settings.folder / "config.yaml").write_text(configuration_text(other.settings))
+    with pytest.raises(UserError, match=r"these keys differ: optimizer\.weight_decay: 0\.2 -> 0\.1"):
+        train_command(given(*words, "dry_run=true"))
+    assert "parameters" in capsys.readouterr().out
 
 
 def test_the_plan_of_a_grid_says_once_what_is_left_out(capsys, tmp_path):
