@@ -16,9 +16,9 @@ from ucurve.config_files import completed
 from ucurve.fields import Folder
 from ucurve.interpreter import ROOT
 from ucurve.invocation import command
-from ucurve.processes import count_processes
 from ucurve.progress import log_line
 from ucurve.storage.run_folder import RECORD
+from ucurve.training.corpus.parallel import count_processes
 
 _WORKERS = 2  # those with which the minutes of conf/demo.yaml are counted
 OWN_RUN = "model=14m tokens=10M tokenizer=char data.path=TEXTS"

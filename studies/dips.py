@@ -1,6 +1,8 @@
 """Which dips stand with all seeds, which are those of single runs, and what n-gram models account for of each."""
 
+import multiprocessing
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -15,7 +17,6 @@ from ucurve.analysis.ngrams.scores import BesideNgrams, read_beside_ngrams
 from ucurve.analysis.shape.classify import LEVEL
 from ucurve.analysis.shape.over_tokens import find_shapes
 from ucurve.analysis.shape.tables import SEEDS_ONLY, Shapes
-from ucurve.processes import map_in_processes
 
 ALL_RUNS = "all runs"
 RUNS_WITH_DIP = {"runs_with_dip": "holm_u", "runs_with_dip_each": "p_u"}  # with the p value that counts a run
@@ -51,8 +52,9 @@ class UnderLinking:
 def under_each_linking(scored: BenchmarkScores, tokenizers: Mapping[str, str]) -> dict[str, UnderLinking]:
     """Test the curves of a benchmark under each linking function that it was scored with, several at a time."""
     linkings = list(dict.fromkeys(scored.rows.loc[scored.rows["step"] >= 0, "linking"].astype(str)))
-    found = map_in_processes(partial(_under, scored, dict(tokenizers)), linkings, "tests curves")
-    return dict(zip(linkings, found, strict=True))
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
+        found = pool.map(partial(_under, scored, dict(tokenizers)), linkings)
+        return dict(zip(linkings, found, strict=True))
 
 
 def _under(scored: BenchmarkScores, tokenizers: Mapping[str, str], linking: str) -> UnderLinking:

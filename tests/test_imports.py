@@ -15,7 +15,7 @@ ORDER = {
     "ucurve": [
         "errors interpreter",
         "fields invocation config_files",
-        "gather processes progress provenance text_table arguments",
+        "gather progress provenance text_table arguments",
         "storage config",
         "templates huggingface help yaml_files",
         "cli token_stream",

@@ -1,10 +1,12 @@
 """Training from Python, for notebooks: ``ucurve.train`` is a function of this module."""
 
 import json
+import multiprocessing
 from pathlib import Path
 
 from ucurve.arguments import MULTIRUN, read_arguments, with_lists
 from ucurve.config import compose_cells, sweep
+from ucurve.errors import UserError
 from ucurve.training.cli import train_command
 from ucurve.training.grid.cells import grid_cells
 
@@ -19,13 +21,19 @@ def train(*arguments: str, **settings: object) -> list[Path]:
         **settings: the same for keys without a dot, such as ``model="tiny"`` and ``benchmarks=["demo"]``.
 
     Raises:
-        UserError: with the message of the command, when something is missing, unknown or does not fit.
+        UserError: with the message of the command, when something is missing, unknown or does not fit; where a
+            program does not call this below ``if __name__ == "__main__":``.
         RunError: when a run cannot go on.
 
     Examples:
         >>> runs = ucurve.train("schedule.count=14", model="tiny", tokens="800K", data="demo")
         >>> ucurve.open(runs)
     """
+    # A process that tokenizes imports the program first. If that trains, it waits for the cache that waits for it.
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise UserError(
+            'ucurve.train starts processes that import this program; call it below `if __name__ == "__main__":`'
+        )
     written = {
         key: value if isinstance(value, str | Path) else json.dumps(value) for key, value in settings.items()
     }

@@ -1,19 +1,29 @@
 """Work on the texts of a corpus in batches: in order, in several processes, few batches pending."""
 
 import collections
+import contextlib
 import itertools
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
-from ucurve.processes import naming_a_death, without_interrupts
+from ucurve.errors import RunError
 from ucurve.training.corpus.readers import Mark
 
 Result = TypeVar("Result")
 _CHARACTERS_AT_ONCE = 250_000  # a batch has so many characters
 _BATCHES_PER_PROCESS = 3  # pending at most; more would only hold text in memory
+_MOST_PROCESSES = 16  # one process reads for all of them, and can feed no more (docs/launch.md)
+
+
+def count_processes() -> int:
+    """Return how many processes work by default: one for each core that this process may use, up to a bound."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(_MOST_PROCESSES, cores)
 
 
 def text_batches(texts: Iterable[str]) -> Iterator[list[str]]:
@@ -55,15 +65,20 @@ def map_batches(
     context = multiprocessing.get_context("spawn")
     pending: collections.deque[Future[Result]] = collections.deque()
     pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_one_thread_each)
-    with naming_a_death(what), pool:
+    with pool:
         try:
             for batch in batches:
-                with without_interrupts():  # the first call starts the processes
+                with _without_interrupts():  # the first call starts the processes
                     pending.append(pool.submit(work, batch))
                 if len(pending) >= processes * _BATCHES_PER_PROCESS:
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()
+        except BrokenProcessPool as error:
+            raise RunError(
+                f"a process that {what} was killed, perhaps because the memory was exhausted, or could not start; what "
+                "it printed stands above"
+            ) from error
         finally:
             # Whoever stops reading does not wait for the batches that were not begun.
             pool.shutdown(cancel_futures=True)
@@ -72,3 +87,13 @@ def map_batches(
 def _one_thread_each() -> None:
     # There is a process for each core, and threads of tokenizers would compete for them.
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Keep Ctrl-C, which the terminal sends to all, from processes started inside; their parent handles it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

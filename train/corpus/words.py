@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ucurve.errors import UserError
-from ucurve.processes import count_processes
 from ucurve.progress import log_line
 from ucurve.storage.files import read_json_or_empty, sha256_json, write_json
 from ucurve.storage.locks import build_once
 from ucurve.training.corpus.corpus import Corpus
 from ucurve.training.corpus.files import keep_hashes
-from ucurve.training.corpus.parallel import map_batches, text_batches
+from ucurve.training.corpus.parallel import count_processes, map_batches, text_batches
 from ucurve.training.corpus.settings import CorpusSettings, WordCounter
 
 _FORMAT = 1  # raised when the same text would have another number of words

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from ucurve.errors import UserError
 from ucurve.huggingface.pretrained import load_tokenizer
 from ucurve.huggingface.tokenizer_files import UNIGRAM_COUNTS
-from ucurve.processes import count_processes
 from ucurve.progress import log_line
 from ucurve.storage.facts import HeldOutFacts, InterventionFacts
 from ucurve.storage.files import new_file, read_json_or_empty, sha256_file, sha256_json, write_json
@@ -38,6 +37,7 @@ from ucurve.training.corpus.corpus import Corpus
 from ucurve.training.corpus.files import keep_hashes
 from ucurve.training.corpus.held_out import HeldOut, OtherText
 from ucurve.training.corpus.interventions import Interventions, describe_effect
+from ucurve.training.corpus.parallel import count_processes
 from ucurve.training.corpus.settings import CorpusSettings
 from ucurve.training.data.encode import Encoded, Recipe, encode, encode_documents, make_recipe
 from ucurve.training.data.read_once import is_complete_here

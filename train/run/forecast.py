@@ -9,11 +9,11 @@ from pathlib import Path
 from ucurve.errors import UcurveError
 from ucurve.fields import format_seconds
 from ucurve.invocation import command
-from ucurve.processes import count_processes
 from ucurve.provenance import processor
 from ucurve.storage.facts import read_run_facts
 from ucurve.storage.run_folder import METRICS, RECORD, parse_metrics
 from ucurve.training.config import RunSettings
+from ucurve.training.corpus.parallel import count_processes
 from ucurve.training.evaluation import EvalSettings
 from ucurve.training.model.precision import may_have_accelerator
 from ucurve.training.plan import Plan

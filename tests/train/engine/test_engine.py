@@ -62,6 +62,10 @@ def test_a_state_taken_up_continues_bit_for_bit():
     assert all(torch.equal(a, b) for a, b in zip(one.model.parameters(), other.model.parameters(), strict=True))
 
 
+def test_a_step_tells_which_flags_were_set():
+    assert make_engine().step(windows(1), 1e-3, 1, lambda: (False, True)).flags == (False, True)
+
+
 @pytest.mark.parametrize("poison", [float("nan"), float("inf")])
 def test_a_loss_that_is_not_finite_stops_before_the_weights_change(poison):
     engine = make_engine()

@@ -27,6 +27,7 @@ from ucurve.storage.files import new_file
 from ucurve.templates.demo import training_text
 from ucurve.training.tokenizer.build import (
     build_tokenizer,
+    check_tokenizer,
     expected_vocabulary,
     say_script,
 )
@@ -280,6 +281,8 @@ class TestTraining:
     def test_byte_level_size_that_does_not_hold_the_bytes(self):
         with pytest.raises(UserError, match="vocab_size=256 is too small: byte-level BPE needs 257"):
             train_bpe(survey(["x"], 1), 256)
+        with pytest.raises(UserError, match="vocab_size=256 is too small"):  # before the corpus is read
+            check_tokenizer(tokenizer_settings("bpe", vocab_size=256))
 
     @given(texts=st.lists(st.text(min_size=1, max_size=5), min_size=1, max_size=40), bound=st.integers(1, 60))
     @settings(deadline=None)
