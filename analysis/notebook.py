@@ -484,10 +484,7 @@ class NotebookStudy(Study):
     def _with_checkpoints(self, benchmark: str | None, linking: str | None) -> BenchmarkScores:
         """Return a benchmark that was scored at checkpoints of a training run."""
         scored = self.scored(benchmark, linking)
-        if scored.curve_rows().empty:
-            raise UserError(
-                f"{scored.benchmark}: no checkpoints of a training run were scored on it, so it has no curves"
-            )
+        _need_checkpoints(scored)
         return scored
 
     def _side_by_side(self, benchmark: str | None, linking: str | None) -> SideBySide:
@@ -502,6 +499,7 @@ class NotebookStudy(Study):
 
     def _histories(self, scored: BenchmarkScores) -> list[History]:
         """Return what became of single pairs, whose scores have to be stored."""
+        _need_checkpoints(scored)
         if not (found := read_histories(scored)):
             raise UserError(f"{scored.benchmark}: no scores of single pairs are stored, so there are no items")
         return found
@@ -525,3 +523,11 @@ class NotebookStudy(Study):
         if reason or left_out:
             log_line(f"{reason} {left_out}".strip())
         return found
+
+
+def _need_checkpoints(scored: BenchmarkScores) -> None:
+    """Refuse a benchmark on which no checkpoint of a training run was scored."""
+    if scored.curve_rows().empty:
+        raise UserError(
+            f"{scored.benchmark}: no checkpoints of a training run were scored on it, so it has no curves"
+        )

@@ -270,16 +270,15 @@ def _name_few_edits(outcomes: Sequence[Outcome]) -> None:
     """Name the paradigms whose pairs differ in the same few words, so that their accuracies get no interval."""
     made = [outcome for outcome in outcomes if outcome.pairs]
     edits = [len({edit(pair.good, pair.bad) for pair in outcome.pairs}) for outcome in made]
-    named = [
-        f"{outcome.paradigm.name} ({number})"
-        for outcome, number in zip(made, edits, strict=True)
-        if number < FEWEST_CLUSTERS
-    ]
-    if named:
+    few = [(outcome, number) for outcome, number in zip(made, edits, strict=True) if number < FEWEST_CLUSTERS]
+    if few:
+        named = [f"{outcome.paradigm.name} ({number})" for outcome, number in few]
+        advice = "more pairs do not help, other words in the place where the sentences differ do."
+        if any(len(outcome.pairs) < FEWEST_CLUSTERS for outcome, _ in few):
+            advice = "more pairs may help, or other words in the place where the sentences differ."
         log_line(
             f"in {len(named)} of {len(made)} paradigms good and bad sentence differ in fewer than {FEWEST_CLUSTERS} "
-            f"different ways: {format_names(named, _NAMED)}. Their accuracies will have no interval; more "
-            "pairs do not help, other words in the place where the sentences differ do."
+            f"different ways: {format_names(named, _NAMED)}. Their accuracies will have no interval; {advice}"
         )
 
 

@@ -117,7 +117,7 @@ def half_way_times(curves: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """
     times: dict[str, dict[str, float]] = {}
     ends: dict[str, Array] = {}
-    for phenomenon, lines in read_curves(curves[curves["phenomenon"] != "all"]).items():
+    for phenomenon, lines in read_curves(curves).items():
         # One level for all lines: half way of its own rise would be passed early by a line that learns little.
         start, end = (float(np.mean(values)) for values in starts_and_ends(list(lines.values())))
         for run in chain(*lines.values()):
@@ -159,7 +159,7 @@ def age_sections(scored: BenchmarkScores) -> Iterator[ReportSection]:
     study, curves = scored.study, scored.curve_rows().astype({"run": str})
     factors = study.design.table[list(study.design.varying)]
     own = curves.assign(line=curves["run"].map({run.label: run.line for run in study.runs}))
-    own = own[own["run"].isin(factors.index)]
+    own = own[own["run"].isin(factors.index) & (own["phenomenon"] != "all")]
     if factors.empty or own["run"].nunique() < 2 * own["line"].nunique():
         return
     table = age_of_acquisition(own, factors)

@@ -82,15 +82,14 @@ def word_ages(rows: pd.DataFrame) -> pd.DataFrame:
     ``rows`` are those of ``word_rows``. ``untrained`` and ``last`` are bits at the first and the last checkpoint, means
     over runs; ``age`` is the geometric mean of the tokens of the ``acquired`` runs that pass half way, NaN for none.
     """
+    # Words stay in the index: as columns, "run" and "time" would be taken for the run and its time.
     own = [
-        half_way_times(curves)[0].rename_axis("run").reset_index()
+        pd.Series(half_way_times(curves)[0].rename_axis(index="run", columns="word").unstack(), name="time")
         for _, curves in as_curves(rows).groupby("line")
     ]
     ends = rows.sort_values("tokens").groupby(["line", "word", "run"], sort=False)
     found = ends.agg(occurrences=("occurrences", "max"), untrained=("bits", "first"), last=("bits", "last"))
-    known = stack(
-        (times.melt("run", var_name="word", value_name="time") for times in own), ("run", "word", "time")
-    )
+    known = stack((times.reset_index() for times in own), ("run", "word", "time"))
     known = known[np.isfinite(known["time"])]
     means = found.reset_index().merge(known, how="left", on=["run", "word"]).groupby(["line", "word"], sort=False)
     table = means.agg(

@@ -54,7 +54,7 @@ Encode = Callable[[Part, bool], Sentences]
 class PromptSettings:
     """How the scorer ``prompt`` asks."""
 
-    # Of the questions, ISO 639-3; None for the benchmark's, and English where there is no text of it.
+    # Of the questions, ISO 639-3; None for the benchmark's, or English where there is no text of that.
     language: str | None
     # A user's own texts of the two questions, with `{a}` and `{b}` where the sentences go.
     own: dict[str, str] | None

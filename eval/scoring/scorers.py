@@ -24,7 +24,7 @@ from ucurve.eval.scoring.masked.frame import (
 from ucurve.eval.scoring.mink import WithMinK
 from ucurve.eval.scoring.ngrams import ORDERS, SMOOTHING, SeenNgrams
 from ucurve.eval.scoring.prompt.chats import chat_prompts, check_prompt_length
-from ucurve.eval.scoring.prompt.questions import EXCLUDED_ABOVE, QUESTIONS, questions_for
+from ucurve.eval.scoring.prompt.questions import EXCLUDED_ABOVE, QUESTIONS, WORDINGS, questions_for
 from ucurve.eval.scoring.text.sentences import Advance, Ids, Scores, Sentences
 from ucurve.huggingface.tokenizer_files import tokenizer_sha256
 from ucurve.storage.files import sha256_file
@@ -270,10 +270,11 @@ class Prompt(Scorer):
                 "leading_space=true is for scorers that read a sentence; scorer=prompt asks about two of them"
             )
         super().__init__(info, pairs, settings, encode)
-        language = settings.prompt.language or str(pairs["language"].iloc[0])
-        self.prompts = chat_prompts(
-            info.tokenizer, pairs, questions_for(language, settings.prompt.own), _ORDER_SEED
-        )
+        asked, own = settings.prompt.language, settings.prompt.own
+        if asked and own is None and asked not in WORDINGS:
+            raise unknown_name("language", asked, WORDINGS, "prompt.language")
+        language = asked or str(pairs["language"].iloc[0])
+        self.prompts = chat_prompts(info.tokenizer, pairs, questions_for(language, own), _ORDER_SEED)
         check_prompt_length(self.prompts, context_length(info.config))
 
     @classmethod

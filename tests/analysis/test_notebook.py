@@ -94,6 +94,8 @@ def test_without_what_a_chart_shows_there_is_none(make_run: MakeRun, tmp_path: P
     study = open_study(f"{tmp_path}/elsewhere")
     with pytest.raises(UserError, match="zho: no checkpoints of a training run were scored on it"):
         study.curve()
+    with pytest.raises(UserError, match="zho: no checkpoints of a training run were scored on it"):
+        study.items()
     assert study.loss_curve().to_dict()["title"].startswith("no run has training metrics")
     make_run([score_row(0, 0.5)], seed=1)
     chart = open_study(f"{tmp_path}/runs/*s1").flops_curve()

@@ -129,6 +129,10 @@ def test_paradigms_whose_pairs_differ_in_few_ways_are_named(project, command):
     )
     said = command("pairs=5")
     assert "in 1 of 2 paradigms good and bad sentence differ in fewer than 4 different ways: fixed (1)." in said
+    assert "more pairs do not help, other words" in said
+    # Of three pairs it is not known whether more would differ in more ways.
+    said = command("pairs=3", out="few")
+    assert "in 2 of 2 paradigms" in said and "more pairs may help, or other words" in said
 
 
 def test_the_last_of_several_templates_of_one_uid_makes_the_pairs(project, command):

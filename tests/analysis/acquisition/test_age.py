@@ -56,8 +56,7 @@ def test_phenomena_that_do_not_rise_have_no_time() -> None:
     curves = table_of({"a": [0.0], "b": [0.0]})
     flat = curves.assign(phenomenon="flat", accuracy=0.52)
     falling = curves.assign(phenomenon="falling", accuracy=1 - curves["accuracy"])
-    whole = curves.assign(phenomenon="all")
-    times, _ = half_way_times(pd.concat([curves, flat, falling, whole]))
+    times, _ = half_way_times(pd.concat([curves, flat, falling]))
     assert times.columns.tolist() == [f"p{place}" for place in range(5)]
 
 

@@ -224,3 +224,9 @@ def test_a_chat_has_no_sentence_to_put_a_space_before(models_of, refused):
     assert (
         message == "leading_space=true is for scorers that read a sentence; scorer=prompt asks about two of them"
     )
+
+
+def test_questions_in_a_language_of_which_there_is_no_text(models_of, refused):
+    message = refused(models_of("gpt2").folder, scorer="prompt", prompt={"language": "sve"})
+    assert message.startswith("unknown language 'sve' in prompt.language; allowed: deu, eng,")
+    assert message.endswith("Did you mean 'swe'?")
