@@ -151,9 +151,7 @@ class BenchmarkScores:
 
     def describe_scorers(self) -> list[str]:
         """Say that masked models were scored by another scorer; empty where they were not."""
-        others = ", ".join(self.scorers[1:])
-        text = f"Masked models are scored by {others}, a pseudo-log-likelihood, the others by {self.scorer}"
-        return [f"{text}: their numbers are sums of other probabilities."] if others else []
+        return describe_scorers(self.scorer, self.scorers[1:])
 
     @cached_property
     def reported(self) -> Reported:
@@ -425,3 +423,9 @@ def _choose_rows(runs: Sequence[Run], scores: pd.DataFrame, settings: AnalyzeSet
     return one_ties_rule(
         scores, {name: read_reported_of(runs, rows, name).ties_rule for name, rows in of_benchmarks.items()}
     )
+
+
+def describe_scorers(causal: str, masked: Sequence[str]) -> list[str]:
+    """Say that masked models were scored by other scorers than causal ones; empty where there are none."""
+    text = f"Masked models are scored by {', '.join(masked)}, a pseudo-log-likelihood, the others by {causal}"
+    return [f"{text}: their numbers are sums of other probabilities."] if masked else []

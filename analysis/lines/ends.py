@@ -10,7 +10,7 @@ from ucurve.analysis.data.design import Design
 from ucurve.analysis.data.files import Kind, read_records
 from ucurve.analysis.data.frames import OF_MASKED
 from ucurve.analysis.data.runs import Run
-from ucurve.analysis.data.study import Study
+from ucurve.analysis.data.study import Study, describe_scorers
 from ucurve.analysis.lines.along import describe_along, read_along
 from ucurve.analysis.lines.over_seeds import (
     DIFFERENCE,
@@ -25,6 +25,7 @@ from ucurve.analysis.report.html import Column, ReportSection, TableView
 from ucurve.analysis.summary import headline
 from ucurve.eval.metrics.sampling import CONFIDENCE
 from ucurve.eval.metrics.significance import holm
+from ucurve.gather import gather
 from ucurve.storage.run_folder import METRICS
 
 _NUMBERS = ("accuracy", "low", "high", "against_best", "runs", "bits_per_byte", "flops", "hours")
@@ -44,6 +45,7 @@ _NOTE = (
     f"{NOT_APART}. Bits per byte are those of held-out text, which masked models do not have; FLOPs (of matrix "
     "products, where they were counted) and hours are of one run, hours of its steps alone. Click a heading to sort."
 )
+_MOST_LEVELS = 5  # columns of levels in the table of lines; of more, the line's label tells them
 _MOST_NAMED = 3  # lines in a sentence; the table has all
 _COMPARED = (
     "benchmark", "among", "level", "other", "accuracy", "accuracy_other", "difference", "low", "high", "p"
@@ -162,14 +164,16 @@ def lines_view(ends: pd.DataFrame, design: Design) -> TableView:
     """Show the table of ``line_ends`` with a column for each factor that varies, and the line where no factor does."""
     levels = [Column(name, name.capitalize()) for name in design.varying]
     told = ends[["benchmark", *design.varying]]
-    # The levels can name the lines only where they differ between all lines and every line has one.
+    # The levels name the lines where they differ between all lines, every line has one, and the numbers have room.
     is_named = (
-        bool(levels) and told[list(design.varying)].notna().any(axis=1).all() and not told.duplicated().any()
+        0 < len(levels) <= _MOST_LEVELS
+        and told[list(design.varying)].notna().any(axis=1).all()
+        and not told.duplicated().any()
     )
-    columns = ([] if is_named else [Column("line", "Line")]) + levels
+    columns = [*levels, *_SHOWN] if is_named else [Column("line", "Line"), *_SHOWN, *levels]
     if ends["benchmark"].nunique() > 1:
         columns = [Column("benchmark", "Benchmark"), *columns]
-    return TableView(_NOTE, (*columns, *_SHOWN), ends, {"lines": ends})
+    return TableView(_NOTE, tuple(columns), ends, {"lines": ends})
 
 
 def describe_ends(study: Study, ends: LineEnds) -> Iterator[str]:
@@ -231,6 +235,14 @@ def line_sections(study: Study) -> Iterator[ReportSection]:
     """Tabulate the lines at the end of their training; nothing where there is one line."""
     ends = line_ends(study) if len(study.scores) else None
     if ends and len(ends.table) > 1:
-        scorers = dict.fromkeys(text for scored in study.benchmarks() for text in scored.describe_scorers())
         view = lines_view(ends.table, study.design)
-        yield ReportSection("The lines at the end", (*describe_ends(study, ends), *scorers, view))
+        yield ReportSection("The lines at the end", (*describe_ends(study, ends), *_describe_ways(study), view))
+
+
+def _describe_ways(study: Study) -> Iterator[str]:
+    """Say by which scorers masked models were scored, also where hybrid ones were scored by them and the others."""
+    told: dict[str, list[str]] = gather(headline(study)[["scorer", "run"]].itertuples(index=False, name=None))
+    for causal, others in OF_MASKED.items():
+        if causal in told:
+            masked = [one for one in others if set(told.get(one, ())).difference(told[causal])]
+            yield from describe_scorers(causal, masked)

@@ -111,7 +111,12 @@ def test_a_line_that_is_scored_in_two_ways_has_two_names_and_is_compared_as_a_ca
         "char, by sentence",
     ]
     assert compare_levels(study, ends, "tokenizer")["difference"].tolist() == pytest.approx([-0.1])
-    assert lines_view(ends.table, study.design).columns[0].name == "line"
+    shown = [column.name for column in lines_view(ends.table, study.design).columns]
+    assert shown[:2] == ["line", "accuracy"]  # more columns than a page holds leave out the last ones
+    of_masked = "Masked models are scored by pll, a pseudo-log-likelihood, the others by sentence"
+    assert of_masked not in str([*line_sections(study)])
+    make_run([score_row(8, 0.9, scorer="pll")], model="bert-14m")
+    assert of_masked in str([*line_sections(study_of(tmp_path))])
 
 
 def test_a_key_of_a_group_is_a_factor_by_itself(make_run: MakeRun, tmp_path: Path) -> None:
