@@ -226,6 +226,12 @@ def full_name(benchmark: str) -> str:
     return benchmark.removesuffix(split_name(benchmark)[2])
 
 
+def asked_as(benchmark: str) -> str:
+    """Return the arguments of ``score.py`` for a benchmark: of ``demo@first5`` ``benchmarks=demo subset=first:5``."""
+    full, mark, subset = benchmark.partition(SUBSET_MARK)
+    return f"benchmarks={full} subset={subset.replace('first', 'first:')}" if mark else f"benchmarks={full}"
+
+
 def subset_pairs(pairs: pd.DataFrame, per_paradigm: int, seed: int = 0, *, first: bool = False) -> pd.DataFrame:
     """Keep at most ``per_paradigm`` pairs of each paradigm: drawn without replacement, or its first ones.
 

@@ -20,7 +20,7 @@ from ucurve.eval.linking import Linking, parse_linking
 from ucurve.eval.metrics.accuracy import TiesRule, accuracy_table, pair_credits
 from ucurve.eval.metrics.clusters import EDIT, pair_clusters
 from ucurve.eval.metrics.levels import MEANS
-from ucurve.eval.pairs import in_accuracies
+from ucurve.eval.pairs import asked_as, in_accuracies
 from ucurve.eval.store.keys import check_pairs, check_scores
 from ucurve.eval.store.scores import pairs_path, score_path
 from ucurve.invocation import command
@@ -151,7 +151,7 @@ def under_linking(scored: BenchmarkScores, name: str) -> BenchmarkScores:
         if rows.empty:
             raise UserError(
                 f"{scored.benchmark}: no stored score has what {linking.name} reads ({', '.join(linking.reads)}); "
-                f"'{command('score', f'run=RUN linking={linking.name}')}' may add it"
+                f"'{command('score', f'run=RUN {asked_as(scored.benchmark)} linking={linking.name}')}' may add it"
             )
         is_mean = rows["paradigm"].isin(MEANS)
         scores, means = rows[rows["paradigm"] == "all"], rows[is_mean]

@@ -14,8 +14,9 @@ from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.errors import UserError
-from ucurve.eval.pairs import in_accuracies
+from ucurve.eval.pairs import asked_as, in_accuracies
 from ucurve.eval.store.tokens import StoredSentences, StoredTokens, read_sentences, read_tokens
+from ucurve.invocation import command
 
 SIDES = ("good", "bad")
 Ids = npt.NDArray[np.int64]
@@ -137,8 +138,8 @@ def not_stored(scored: BenchmarkScores, steps: Collection[int] = ()) -> UserErro
     """Make the error for a benchmark without stored tokens, or only without those of some steps."""
     of_steps = f" of step {', '.join(map(str, sorted(steps)))}" if steps else ""
     return UserError(
-        f"{scored.benchmark}: no log probabilities of tokens are stored{of_steps}; python score.py run=RUN "
-        f"'benchmarks=[{scored.benchmark}]' tokens=true stores them"
+        f"{scored.benchmark}: no log probabilities of tokens are stored{of_steps}; "
+        f"'{command('score', f'run=RUN {asked_as(scored.benchmark)} tokens=true')}' stores them"
     )
 
 

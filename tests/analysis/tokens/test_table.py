@@ -161,7 +161,7 @@ def test_without_stored_tokens_there_is_no_section_and_an_error_says_how(make_ru
     assert not [section for section in make_report(study)[1] if "Critical" in section.heading]
     for ask in (study.tokens, study.critical_regions):
         with pytest.raises(
-            UserError, match=r"no log probabilities of tokens .* 'benchmarks=\[zho\]' tokens=true"
+            UserError, match=r"no log probabilities of tokens .* run=RUN benchmarks=zho tokens=true"
         ):
             ask()
 
