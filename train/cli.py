@@ -52,8 +52,7 @@ def train_command(composed: Sequence[Composed]) -> None:
     if all(one.eval.scores_here for one in runs):
         following = command("analyze", f"runs={shlex.quote(found)}")
     else:
-        benchmarks = ",".join(runs[0].eval.benchmarks) or "demo"
-        following = command("score", f"run={shlex.quote(found)} benchmarks={benchmarks}")
+        following = command("score", shlex.join([f"run={found}", *runs[0].eval.asked]))
     log_line(f"next: {following}")
 
 

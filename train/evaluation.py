@@ -9,6 +9,7 @@ from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
 from ucurve import invocation
+from ucurve.eval.pairs import parse_subset
 from ucurve.eval.run import check_benchmarks, load_benchmarks, score_run
 from ucurve.eval.scoring.sharing import ProcessGroup
 from ucurve.eval.settings import ScoreSettings
@@ -34,6 +35,13 @@ class EvalSettings(ScoreSettings):
     def scores_here(self) -> bool:
         """Whether the process that trains scores."""
         return self.when in ("each", "end") and bool(self.benchmarks)
+
+    @property
+    def asked(self) -> list[str]:
+        """The arguments by which ``score.py`` takes the same pairs, of the demo where there is no benchmark."""
+        asked = [f"benchmarks={','.join(self.benchmarks) or 'demo'}"]
+        asked += [] if self.benchmark_root is None else [f"benchmark_root={self.benchmark_root}"]
+        return asked + ([] if self.subset is None else [f"subset={parse_subset(self.subset).asked}"])
 
 
 def check_benchmarks_exist(settings: EvalSettings) -> None:
@@ -62,9 +70,7 @@ def log_what_is_not_scored(run: Path, settings: EvalSettings, runs: Iterable[Pat
     """Log once how to score a run, or the runs of a pattern, where no command or another one scores them."""
     if str(run) in _cache.logged or settings.when == "never":
         return
-    names = ",".join(settings.benchmarks) or "demo"
-    given = [f"run={run}", *["watch=true"] * (settings.when == "later"), f"benchmarks={names}"]
-    given += [] if settings.benchmark_root is None else [f"benchmark_root={settings.benchmark_root}"]
+    given = [f"run={run}", *["watch=true"] * (settings.when == "later"), *settings.asked]
     command = invocation.command("score", shlex.join(given))
     if settings.when == "later":
         log_line(

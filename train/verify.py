@@ -69,9 +69,10 @@ def verify_command(values: dict[str, object]) -> None:
     following = command("analyze", f"runs={shlex.quote(str(run))}")
     # A run is there to be analyzed, for which it has to be scored, on its own benchmarks if it names some.
     if not (run / EVAL).is_dir():
-        benchmarks = ",".join(load_settings(run).eval.benchmarks)
-        scoring = shlex.join([f"run={run}", f"benchmarks={benchmarks}"]) if benchmarks else "list=true"
-        following = command("score", scoring)
+        evaluation = load_settings(run).eval
+        following = command(
+            "score", shlex.join([f"run={run}", *evaluation.asked]) if evaluation.benchmarks else "list=true"
+        )
     log_line(f"next: {following}")
 
 

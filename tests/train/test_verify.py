@@ -183,15 +183,15 @@ def test_the_record(finished):
             verify_command({"run": str(finished)})
 
 
-@pytest.mark.parametrize("benchmarks", ["", "zhoblimp,demo"])
-def test_the_command_that_follows_has_the_benchmarks_of_the_run(finished_run, capsys, benchmarks):
-    run = finished_run("schedule.count=3", f"eval.benchmarks=[{benchmarks}]", "eval.when=never")
+@pytest.mark.parametrize(
+    ("scored", "following"),
+    [([], "list=true"), (["eval.benchmarks=[zhoblimp,demo]", "eval.subset=first:20"],
+                         "run={run} benchmarks=zhoblimp,demo subset=first:20")],
+)  # fmt: skip
+def test_the_command_that_follows_has_the_pairs_of_the_run(finished_run, capsys, scored, following):
+    run = finished_run("schedule.count=3", *scored, "eval.when=never")
     verify_command({"run": str(run)})
-    following = capsys.readouterr().err.splitlines()[-1]
-    assert (
-        following
-        == f"next: {command('score', f'run={run} benchmarks={benchmarks}' if benchmarks else 'list=true')}"
-    )
+    assert capsys.readouterr().err.splitlines()[-1] == f"next: {command('score', following.format(run=run))}"
 
 
 def test_a_copy_under_another_name_and_other_threads_are_notes(finished_run, tmp_path, capsys):
