@@ -418,6 +418,17 @@ class TestForeign:
         with pytest.raises(UserError, match="not a SentencePiece model"):
             self.build(tmp_path, tmp_path / "notes.txt")
 
+    @pytest.mark.parametrize(
+        "model",
+        [models.WordLevel({"</s>": 0, "中": 1}), models.Unigram([("</s>", 0.0), ("中", -1.0)])],
+        ids=["word level", "unigram"],
+    )
+    def test_one_without_a_token_for_unknown_text(self, tmp_path, model):
+        fast = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(model), eos_token="</s>")
+        fast.save_pretrained(tmp_path / "source")
+        with pytest.raises(UserError, match="source: the tokenizer has no token for text that it does not know"):
+            self.build(tmp_path, tmp_path / "source", "中")
+
     def test_a_document_token_that_is_named(self, tmp_path):
         source = save_sentence_piece(tmp_path / "source")
         with pytest.raises(UserError, match=r"document_token=</s>: no token of .*Did you mean '<s>'"):
