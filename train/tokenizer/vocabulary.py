@@ -109,7 +109,8 @@ def _choose_decoder(tokenizer: "PreTrainedTokenizerBase") -> Callable[[str], byt
         printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
         others = [byte for byte in range(256) if byte not in printable]
         marks = {chr(byte): byte for byte in printable} | {chr(256 + at): byte for at, byte in enumerate(others)}
-        return lambda token: bytes(marks[mark] for mark in token)
+        # One that has another character, and so was not made of bytes, stands for itself.
+        return lambda token: bytes(marks[m] for m in token) if marks.keys() >= {*token} else token.encode()
     if "WordPiece" in kinds:
         return lambda token: token.removeprefix("##").encode()
     if "Bytes" in kinds:

@@ -196,6 +196,12 @@ class TestTable4:
         assert counts["single_character"] == sum(len(text) == 1 for text in contained) > 0
         assert counts["multi_character"] == sum(len(text) > 1 for text in contained) > 0
 
+    def test_a_token_of_byte_level_bpe_that_is_not_made_of_bytes_stands_for_itself(self):
+        pipeline = json.loads(train_bpe(survey(["天地"] * 9, 10**6), 300).to_str())
+        pipeline["model"]["vocab"]["[未]"] = 300
+        fast = PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(json.dumps(pipeline)), **EOS)
+        assert token_contents(fast)[300] == "[未]".encode()
+
     @pytest.mark.parametrize("character", "一鿿㐀々〇⺀豈𠀀𲎯")
     def test_chinese_characters(self, character):
         assert contains_han(character)
