@@ -131,6 +131,13 @@ def test_a_paradigm_with_mostly_longer_bad_members_is_named_with_what_shortness_
     assert not {"longest", "lengths", "tokenizer"} & set(card["made"])
 
 
+def test_a_paradigm_without_pairs_is_not_counted_where_others_are_named(generate):
+    said, report, _ = generate("longest=11")
+    filled = sum(row["kept"] > 0 for row in report["paradigms"])
+    assert 0 < filled < len(report["paradigms"])
+    assert f"of {filled} paradigms. Taking the shorter" in said
+
+
 def test_lengths_are_in_tokens_of_a_tokenizer_where_one_is_given(generate, make_tokenizer, tmp_path):
     letters = [chr(number) for number in range(32, 127)]
     make_tokenizer([*letters, "kur", "ajn"]).save_pretrained(tmp_path / "tokens")
