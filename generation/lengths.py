@@ -42,7 +42,6 @@ def read_lengths(longest: int | None, balanced: bool, tokenizer: Path | None) ->
     if tokenizer is None:
         return Lengths(longest, balanced)
     refuse_missing_folder("tokenizer", tokenizer)
-    from ucurve.eval.scoring.text.tokenize import tokenize
     from ucurve.huggingface.pretrained import load_tokenizer
 
     loaded = load_tokenizer(tokenizer)
@@ -50,7 +49,8 @@ def read_lengths(longest: int | None, balanced: bool, tokenizer: Path | None) ->
     # A sentence is measured several times: for the limit, for the balance and for the report.
     @lru_cache(100_000)
     def count(text: str) -> int:
-        return int(tokenize([text], loaded, placed=False)[1][0])
+        # Not by ``tokenize`` of scoring, which is for many texts at once: it reads the whole vocabulary at each call.
+        return len(loaded(text, add_special_tokens=False)["input_ids"])
 
     return Lengths(longest, balanced, count, "tokens")
 

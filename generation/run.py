@@ -259,9 +259,10 @@ def _name_lopsided(outcomes: Sequence[Outcome], found: Sequence[Shares], lengths
         return
     named.sort(key=lambda entry: -entry[0])  # the most lopsided one comes first
     shown = [f"{outcome.paradigm.name} {wins} %" for wins, outcome in named]
+    filled = sum(bool(outcome.pairs) for outcome in outcomes)
     log_line(
         f"the bad sentence is longer (in {lengths.unit}) in more than {LOPSIDED:.0%} of the pairs of {len(named)} of "
-        f"{len(outcomes)} paradigms. Taking the shorter sentence is right in: {format_names(shown, _NAMED)}; "
+        f"{filled} paradigms. Taking the shorter sentence is right in: {format_names(shown, _NAMED)}; "
         f"{REPORT_FILE} has all. lengths=balanced makes equal shares."
     )
 

@@ -1,5 +1,6 @@
 """Correlation of linking functions with people's ratings of sentences (ZhoBLiMP, appendix A, Table 7)."""
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -24,6 +25,7 @@ from ucurve.eval.metrics.levels import Ids
 from ucurve.eval.metrics.ratings import FEWEST_RATED, SENTENCE, better_values, read_ratings
 from ucurve.eval.metrics.sampling import FEWEST_CLUSTERS
 from ucurve.fields import format_names
+from ucurve.invocation import command
 from ucurve.storage.run_folder import EVAL
 from ucurve.storage.tabular import read_rows
 
@@ -136,8 +138,8 @@ def correlation_table(
     if not parts:
         raise UserError(
             f"ratings={ratings}: no run has scores of its sentences ({format_names(human[SENTENCE].tolist(), 2)}); "
-            "make them with: python score.py run=... "
-            f"fit.on=ratings fit.ratings={ratings}"
+            "make them with: "
+            f"{command('score', f'run=... benchmarks=... fit.on=ratings fit.ratings={shlex.quote(str(ratings))}')}"
         )
     return _mean_over_runs(pd.concat(parts, ignore_index=True))
 

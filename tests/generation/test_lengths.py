@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.generation.multiblimp.toy import GOOD, treebank
-from ucurve.generation.lengths import Lengths, shares
+from ucurve.generation.lengths import Lengths, read_lengths, shares
 from ucurve.generation.maker import Chooser, Drawn, Listed
 from ucurve.templates.pair import Pair
 
@@ -131,6 +131,13 @@ def test_a_paradigm_with_mostly_longer_bad_members_is_named_with_what_shortness_
     assert not {"longest", "lengths", "tokenizer"} & set(card["made"])
 
 
+def test_a_paradigm_without_pairs_is_not_counted_where_others_are_named(generate):
+    said, report, _ = generate("longest=11")
+    filled = sum(row["kept"] > 0 for row in report["paradigms"])
+    assert 0 < filled < len(report["paradigms"])
+    assert f"of {filled} paradigms. Taking the shorter" in said
+
+
 def test_lengths_are_in_tokens_of_a_tokenizer_where_one_is_given(generate, make_tokenizer, tmp_path):
     letters = [chr(number) for number in range(32, 127)]
     make_tokenizer([*letters, "kur", "ajn"]).save_pretrained(tmp_path / "tokens")
@@ -140,6 +147,13 @@ def test_lengths_are_in_tokens_of_a_tokenizer_where_one_is_given(generate, make_
     assert card["made"]["longest"] == 1000
     assert card["made"]["tokenizer"] == "tokens"
     assert "in characters" not in said
+
+
+def test_counting_tokens_does_not_read_the_vocabulary_for_each_sentence(make_tokenizer, tmp_path, monkeypatch):
+    make_tokenizer(["kur", "ajn"]).save_pretrained(tmp_path)
+    lengths = read_lengths(9, balanced=False, tokenizer=tmp_path)
+    monkeypatch.setattr("ucurve.eval.scoring.text.tokenize.character_table", None)
+    assert lengths.fits(Pair("kur ajn", "ajn"))
 
 
 def test_a_benchmark_folder_is_balanced_afterwards(generate, run_command, tmp_path):

@@ -103,7 +103,10 @@ def _foreign_folder(path: str, revision: str | None) -> Iterator[Path]:
         with tempfile.TemporaryDirectory() as temporary:
             for name, file in one_file_tokenizer(place).items():
                 shutil.copyfile(file, Path(temporary) / name)
-            yield Path(temporary)
+            try:
+                yield Path(temporary)
+            except UserError as error:  # begins with the place of the copy, which is gone when it is read
+                raise UserError(f"{path}: {str(error).partition(': ')[2]}") from error
         return
     try:
         folder = place if place.is_dir() else fetch(path, HUB_PATTERNS, revision)

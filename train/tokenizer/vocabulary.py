@@ -30,23 +30,27 @@ def token_bytes(tokenizer: "PreTrainedTokenizerBase") -> NDArray[np.int32]:
 
 
 def count_unknown_bytes(tokenizer: "PreTrainedTokenizerBase", texts: list[str]) -> int:
-    """Return how many UTF-8 bytes of texts become the tokenizer's unknown token.
+    """Return how many UTF-8 bytes of texts become the tokenizer's unknown token or, white space apart, no token at all.
 
     A tokenizer of Python's own does not tell which text a token is of; each of its tokens counts as many bytes.
     """
     unknown = tokenizer.unk_token_id
-    if unknown is None or not texts:
+    if not texts:
         return 0
     encoded = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=tokenizer.is_fast)
     if not tokenizer.is_fast:
         ids = [number for one in encoded["input_ids"] for number in one]
         return round(sum(len(text.encode()) for text in texts) * ids.count(unknown) / max(1, len(ids)))
-    return sum(
-        len(text[start:end].encode())
-        for text, ids, places in zip(texts, encoded["input_ids"], encoded["offset_mapping"], strict=True)
-        for number, (start, end) in zip(ids, places, strict=True)
-        if number == unknown
-    )
+    found = 0
+    for text, ids, places in zip(texts, encoded["input_ids"], encoded["offset_mapping"], strict=True):
+        # BPE without an unknown token leaves out what it does not know. The library places what it keeps of a word at
+        # its beginning, so that the last characters stand for those that are left out.
+        left = set(range(len(text)))
+        for number, (start, end) in zip(ids, places, strict=True):
+            left.difference_update(range(start, end))
+            found += len(text[start:end].encode()) if number == unknown else 0
+        found += sum(len(text[place].encode()) for place in left if not text[place].isspace())
+    return found
 
 
 def count_tokens(tokenizer: "PreTrainedTokenizerBase") -> dict[str, int]:
@@ -109,7 +113,8 @@ def _choose_decoder(tokenizer: "PreTrainedTokenizerBase") -> Callable[[str], byt
         printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
         others = [byte for byte in range(256) if byte not in printable]
         marks = {chr(byte): byte for byte in printable} | {chr(256 + at): byte for at, byte in enumerate(others)}
-        return lambda token: bytes(marks[mark] for mark in token)
+        # One that has another character, and so was not made of bytes, stands for itself.
+        return lambda token: bytes(marks[m] for m in token) if marks.keys() >= {*token} else token.encode()
     if "WordPiece" in kinds:
         return lambda token: token.removeprefix("##").encode()
     if "Bytes" in kinds:

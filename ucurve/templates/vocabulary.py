@@ -135,6 +135,9 @@ def parse_vocabulary(text: str, source: str) -> Vocabulary:
         raise UserError(
             f"{source}:1: the first line must name the columns, one of them {SURFACE!r}; found {names}"
         )
+    repeated = next((name for name in names if name and names.count(name) > 1), None)
+    if repeated is not None:
+        raise UserError(f"{source}:1: the column {repeated!r} occurs twice")
     words = []
     for number, line in enumerate(lines[1:], start=2):
         cells = line.split("\t")

@@ -138,7 +138,8 @@ def test_ratings_that_were_not_scored_say_how_to_score_them(
     make_run([score_row(8, 0.6)])
     with pytest.raises(
         UserError,
-        match=r"no run has scores of its sentences \(.+, .+ and \d+ more\); make them with: python score\.py run=",
+        match=r"no run has scores of its sentences \(.+, .+ and \d+ more\); make them with: "
+        r"(python score\.py|ucurve score) run=\.\.\. benchmarks=\.\.\. fit\.on=ratings fit\.ratings=",
     ):
         list(correlation_sections(study_of(tmp_path, ratings=ratings)))
 

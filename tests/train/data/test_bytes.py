@@ -181,6 +181,13 @@ def test_the_bytes_of_unknown_tokens_are_those_of_the_text_they_are_of(tokenizer
     assert count_unknown_bytes(AutoTokenizer.from_pretrained(tokenizers("byte_level", "none")), ["玄x"]) == 0
 
 
+def test_the_bytes_of_what_becomes_no_token_are_unknown_but_for_white_space():
+    library = Tokenizer(models.BPE({"</s>": 0, "a": 1}, []))
+    library.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=library, eos_token="</s>")
+    assert count_unknown_bytes(tokenizer, ["a 玄 aa x", "a a"]) == len("玄x".encode())
+
+
 @pytest.fixture(scope="module")
 def six(tmp_path_factory):
     folder = tmp_path_factory.mktemp("six")

@@ -197,6 +197,12 @@ class TestTable4:
         assert counts["single_character"] == sum(len(text) == 1 for text in contained) > 0
         assert counts["multi_character"] == sum(len(text) > 1 for text in contained) > 0
 
+    def test_a_token_of_byte_level_bpe_that_is_not_made_of_bytes_stands_for_itself(self):
+        pipeline = json.loads(train_bpe(survey(["天地"] * 9, 10**6), 300).to_str())
+        pipeline["model"]["vocab"]["[未]"] = 300
+        fast = PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(json.dumps(pipeline)), **EOS)
+        assert token_contents(fast)[300] == "[未]".encode()
+
     @pytest.mark.parametrize("character", "一鿿㐀々〇⺀豈𠀀𲎯")
     def test_chinese_characters(self, character):
         assert contains_han(character)
@@ -418,8 +424,19 @@ class TestForeign:
 
     def test_a_file_that_is_no_tokenizer(self, tmp_path):
         (tmp_path / "notes.txt").write_text("no model")
-        with pytest.raises(UserError, match="not a SentencePiece model"):
+        with pytest.raises(UserError, match=r"^\S*notes\.txt: not a SentencePiece model"):
             self.build(tmp_path, tmp_path / "notes.txt")
+
+    @pytest.mark.parametrize(
+        "model",
+        [models.WordLevel({"</s>": 0, "中": 1}), models.Unigram([("</s>", 0.0), ("中", -1.0)])],
+        ids=["word level", "unigram"],
+    )
+    def test_one_without_a_token_for_unknown_text(self, tmp_path, model):
+        fast = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(model), eos_token="</s>")
+        fast.save_pretrained(tmp_path / "source")
+        with pytest.raises(UserError, match="source: the tokenizer has no token for text that it does not know"):
+            self.build(tmp_path, tmp_path / "source", "中")
 
     def test_a_document_token_that_is_named(self, tmp_path):
         source = save_sentence_piece(tmp_path / "source")

@@ -58,6 +58,7 @@ def test_parts_shared_values_and_the_words_apart(vocabulary):
     [
         ("word\tpos\n书\tN\n", r"vocabulary.tsv:1: .*one of them 'expression'; found \['word', 'pos'\]"),
         ("", "vocabulary.tsv:1: the first line must name the columns"),
+        ("expression\tpos\tpos\n书\tN\tx\n", "vocabulary.tsv:1: the column 'pos' occurs twice"),
         ("expression\tpos\n书\tN\tx\n", "vocabulary.tsv:2: 3 cells, but the first line names 2 columns"),
         ("expression\tpos\n\tN\n", "vocabulary.tsv: holds no words"),
     ],
