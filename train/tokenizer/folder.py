@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 HUB_PATTERNS = ("*.json", *TOKENIZER_FILES)  # what is fetched of a tokenizer on the hub
 MASK = "<mask>"  # the mask token of a tokenizer that had none
+_IN_NO_VOCABULARY = "\U000f0000"  # a character for private use
 _WEIGHTS = (".safetensors", ".bin", ".pt")  # a tokenizer may lie in the folder of a model
 
 
@@ -78,11 +79,18 @@ def load_foreign(
     Of one that names no token for it, ``document_token`` separates documents.
 
     Raises:
-        UserError: when there is no such tokenizer, or it has no token to separate documents.
+        UserError: when there is no such tokenizer, or it has no token to separate documents or for unknown text.
     """
     with _foreign_folder(path, revision) as folder:
         tokenizer = load_tokenizer(folder, split_special_tokens=True)
     tokenizer.name_or_path = path
+    try:
+        tokenizer(_IN_NO_VOCABULARY, add_special_tokens=False)
+    except Exception as error:  # of the library tokenizers, which has no class for it
+        raise UserError(
+            f"tokenizer.path={path}: the tokenizer has no token for text that it does not know ({error}); its model "
+            "needs an unk_token, or an unk_id (Unigram), that is in its vocabulary"
+        ) from error
     if document_token is not None:
         known = tokenizer.get_vocab()
         if document_token not in known:

@@ -25,8 +25,6 @@ from ucurve.huggingface.tokenizer_files import TOKENIZER, VOCABULARY_FILES, has_
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
-_IN_NO_VOCABULARY = "\U000f0000"  # a character for private use
-
 ModelClass = Literal["AutoModelForCausalLM", "AutoModelForMaskedLM", "GPTNeoXForCausalLM"]
 
 
@@ -91,8 +89,7 @@ def load_tokenizer(folder: Path, **options: bool) -> "PreTrainedTokenizerBase":
     """Load the tokenizer of a local folder, with the ids of its ``tokenizer.json`` if there is one.
 
     Raises:
-        UserError: when the folder has no tokenizer, needs code that comes with it, does not load, or has no token for
-            text that it does not know.
+        UserError: when the folder has no tokenizer, needs code that comes with it, or does not load.
     """
     if not has_tokenizer(folder):
         raise no_tokenizer(folder)
@@ -105,13 +102,6 @@ def load_tokenizer(folder: Path, **options: bool) -> "PreTrainedTokenizerBase":
         raise
     except Exception as error:  # broken files raise errors of several libraries
         raise UserError(f"{folder}: the tokenizer does not load ({_reason(error)})") from error
-    try:
-        tokenizer(_IN_NO_VOCABULARY, add_special_tokens=False)
-    except Exception as error:  # of the library tokenizers, which has no class for it
-        raise UserError(
-            f"{folder}: the tokenizer has no token for text that it does not know ({_reason(error)}); its model in "
-            f"{TOKENIZER} needs an unk_token, or an unk_id (Unigram), that is in its vocabulary"
-        ) from error
     tokenizer.init_kwargs.pop("auto_map", None)  # else it would save the name of code that the folder has
     return tokenizer
 

@@ -435,7 +435,7 @@ class TestForeign:
     def test_one_without_a_token_for_unknown_text(self, tmp_path, model):
         fast = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(model), eos_token="</s>")
         fast.save_pretrained(tmp_path / "source")
-        with pytest.raises(UserError, match="source: the tokenizer has no token for text that it does not know"):
+        with pytest.raises(UserError, match=r"source: the tokenizer has no token for text that it does not know"):
             self.build(tmp_path, tmp_path / "source", "中")
 
     def test_a_document_token_that_is_named(self, tmp_path):
