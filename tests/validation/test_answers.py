@@ -114,7 +114,7 @@ def test_a_share_must_be_above_the_limit_and_a_rule_can_be_left_out(questionnair
     assert not judge(exclude={"catch": None}, out="without")["annotators"]["excluded"].any()
 
 
-def test_the_fast_are_excluded_by_their_median_time(questionnaire, judge):
+def test_the_fast_are_excluded_by_their_median_time(questionnaire, judge, capsys):
     slow = questionnaire.plain(columns=("annotator", "item", "choice", "seconds", "page", "page_seconds"))
     fast = slow.with_name("fast.csv")
     lines = [line for line in slow.read_text().splitlines() if line.startswith(("annotator", "dan"))]
@@ -125,7 +125,9 @@ def test_the_fast_are_excluded_by_their_median_time(questionnaire, judge):
     assert by_item.to_dict() == {"eve": "a median of 0.4 s for an item, below 1 s"}
     by_page = judge(slow, fast, exclude={"page_seconds": 25}, out="page")["annotators"].set_index("annotator")
     assert by_page["reason"].dropna().to_dict() == {"eve": "a median of 3.0 s for a page, below 25 s"}
+    capsys.readouterr()
     unknown = judge(exclude={"page_seconds": 25}, out="unknown")["annotators"]
+    assert "exclude.page_seconds=25 excludes nobody of ann, bob, cat and 1 more" in capsys.readouterr().err
     assert not unknown["excluded"].any()  # where pages have no times, nobody is excluded by them
 
 

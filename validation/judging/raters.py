@@ -1,6 +1,7 @@
 """Who rated how: whose answers count, and ratings of single sentences as the file that the analysis takes."""
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,7 +11,8 @@ from pydantic.dataclasses import dataclass
 
 from ucurve.eval.metrics.levels import Array
 from ucurve.eval.metrics.ratings import SENTENCE, average_ratings
-from ucurve.fields import STRICT, Share
+from ucurve.fields import STRICT, Share, format_names
+from ucurve.progress import log_line
 from ucurve.validation.answer_files import GOOD
 from ucurve.validation.items import CATCH, CONTROL, ITEM, TRAINING
 
@@ -28,6 +30,7 @@ def judge_raters(ratings: pd.DataFrame, item_seconds: "Seconds | None") -> pd.Da
     facts = pd.DataFrame({"answers": own.count(), "mean": own.mean(), "spread": own.std(ddof=0)})
     facts["others"] = [_agreement_with_others(table.to_numpy(), place) for place in range(table.shape[1])]
     facts["item_seconds"] = by_rater["seconds"].median().round(3)
+    _name_untimed("item_seconds", item_seconds, facts["item_seconds"])
     # No time is below minus infinity, so without a limit nobody is excluded.
     slow = facts["item_seconds"] < (-math.inf if item_seconds is None else item_seconds)
     reasons = [
@@ -89,7 +92,18 @@ def judge_annotators(answers: pd.DataFrame, rules: Exclusion) -> pd.DataFrame:
     """
     rows = [_facts(str(name), group) for name, group in answers.groupby("annotator", sort=True)]
     reasons = ["; ".join(_reasons(row, rules)) for row in rows]
+    for name in ("item_seconds", "page_seconds"):
+        _name_untimed(name, getattr(rules, name), {str(row["annotator"]): row[name] for row in rows})
     return pd.DataFrame(rows).assign(excluded=[bool(reason) for reason in reasons], reason=reasons)
+
+
+def _name_untimed(rule: str, limit: "Seconds | None", medians: Mapping[str, float] | pd.Series) -> None:
+    """Name the people whose answers have no times where a rule on times is asked for."""
+    untimed = [str(name) for name, seconds in medians.items() if np.isnan(seconds)]
+    if limit is not None and untimed:
+        log_line(
+            f"exclude.{rule}={limit:g} excludes nobody of {format_names(untimed)}: their answers have no times"
+        )
 
 
 def _facts(name: str, answers: pd.DataFrame) -> _Facts:
