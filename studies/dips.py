@@ -52,9 +52,11 @@ class UnderLinking:
 def under_each_linking(scored: BenchmarkScores, tokenizers: Mapping[str, str]) -> dict[str, UnderLinking]:
     """Test the curves of a benchmark under each linking function that it was scored with, several at a time."""
     linkings = list(dict.fromkeys(scored.rows.loc[scored.rows["step"] >= 0, "linking"].astype(str)))
+    work = partial(_under, scored, dict(tokenizers))
+    if len(linkings) == 1:
+        return {linkings[0]: work(linkings[0])}
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
-        found = pool.map(partial(_under, scored, dict(tokenizers)), linkings)
-        return dict(zip(linkings, found, strict=True))
+        return dict(zip(linkings, pool.map(work, linkings), strict=True))
 
 
 def _under(scored: BenchmarkScores, tokenizers: Mapping[str, str], linking: str) -> UnderLinking:
