@@ -226,7 +226,7 @@ def full_name(benchmark: str) -> str:
     return benchmark.removesuffix(split_name(benchmark)[2])
 
 
-def asked_as(benchmark: str) -> str:
+def score_arguments(benchmark: str) -> str:
     """Return the arguments of ``score.py`` for a benchmark: of ``demo@first5`` ``benchmarks=demo subset=first:5``."""
     full, mark, subset = benchmark.partition(SUBSET_MARK)
     return f"benchmarks={full} subset={subset.replace('first', 'first:')}" if mark else f"benchmarks={full}"

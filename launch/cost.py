@@ -131,9 +131,8 @@ def random_batch(plan: Plan) -> NDArray[np.int64]:
     inputs, following = tokens[:, :-1], tokens[:, 1:]
     rate = replace(settings.objective, kind="mntp").mean_rate(plan.steps, plan.steps)  # where there are masks
     targets = np.where(random.random(inputs.shape) < rate, inputs, NOT_PREDICTED)
-    if (
-        settings.objective.predicts_next
-    ):  # a hybrid run does in some sequences, and masks have no last target then
+    # A hybrid run predicts the next token in some sequences; the others have no last target.
+    if settings.objective.predicts_next:
         targets[:, -1] = NOT_PREDICTED
         have_masks = settings.objective.have_masks(np.arange(len(tokens)))
         targets = np.where(have_masks[:, None], targets, following)

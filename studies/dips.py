@@ -53,7 +53,7 @@ def under_each_linking(scored: BenchmarkScores, tokenizers: Mapping[str, str]) -
     """Test the curves of a benchmark under each linking function that it was scored with, several at a time."""
     linkings = list(dict.fromkeys(scored.rows.loc[scored.rows["step"] >= 0, "linking"].astype(str)))
     work = partial(_under, scored, dict(tokenizers))
-    if len(linkings) == 1:
+    if len(linkings) == 1:  # which needs no other process
         return {linkings[0]: work(linkings[0])}
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
         return dict(zip(linkings, pool.map(work, linkings), strict=True))

@@ -29,7 +29,8 @@ def train(*arguments: str, **settings: object) -> list[Path]:
         >>> runs = ucurve.train("schedule.count=14", model="tiny", tokens="800K", data="demo")
         >>> ucurve.open(runs)
     """
-    # A process that tokenizes imports the program first. If that trains, it waits for the cache that waits for it.
+    # A process that tokenizes imports the program first. If that trains, it waits for the cache that waits for it. The
+    # attribute is the one by which multiprocessing itself refuses to start processes then.
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise UserError(
             'ucurve.train starts processes that import this program; call it below `if __name__ == "__main__":`'

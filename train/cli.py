@@ -52,7 +52,7 @@ def train_command(composed: Sequence[Composed]) -> None:
     if all(one.eval.scores_here for one in runs):
         following = command("analyze", f"runs={shlex.quote(found)}")
     else:
-        following = command("score", shlex.join([f"run={found}", *runs[0].eval.asked]))
+        following = command("score", shlex.join([f"run={found}", *runs[0].eval.score_arguments]))
     log_line(f"next: {following}")
 
 

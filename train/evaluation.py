@@ -37,11 +37,11 @@ class EvalSettings(ScoreSettings):
         return self.when in ("each", "end") and bool(self.benchmarks)
 
     @property
-    def asked(self) -> list[str]:
+    def score_arguments(self) -> list[str]:
         """The arguments by which ``score.py`` takes the same pairs, of the demo where there is no benchmark."""
-        asked = [f"benchmarks={','.join(self.benchmarks) or 'demo'}"]
-        asked += [] if self.benchmark_root is None else [f"benchmark_root={self.benchmark_root}"]
-        return asked + ([] if self.subset is None else [f"subset={parse_subset(self.subset).asked}"])
+        given = [f"benchmarks={','.join(self.benchmarks) or 'demo'}"]
+        given += [] if self.benchmark_root is None else [f"benchmark_root={self.benchmark_root}"]
+        return given + ([] if self.subset is None else [f"subset={parse_subset(self.subset).asked}"])
 
 
 def check_benchmarks_exist(settings: EvalSettings) -> None:
@@ -70,7 +70,7 @@ def log_what_is_not_scored(run: Path, settings: EvalSettings, runs: Iterable[Pat
     """Log once how to score a run, or the runs of a pattern, where no command or another one scores them."""
     if str(run) in _cache.logged or settings.when == "never":
         return
-    given = [f"run={run}", *["watch=true"] * (settings.when == "later"), *settings.asked]
+    given = [f"run={run}", *["watch=true"] * (settings.when == "later"), *settings.score_arguments]
     command = invocation.command("score", shlex.join(given))
     if settings.when == "later":
         log_line(

@@ -71,7 +71,8 @@ def verify_command(values: dict[str, object]) -> None:
     if not (run / EVAL).is_dir():
         evaluation = load_settings(run).eval
         following = command(
-            "score", shlex.join([f"run={run}", *evaluation.asked]) if evaluation.benchmarks else "list=true"
+            "score",
+            shlex.join([f"run={run}", *evaluation.score_arguments]) if evaluation.benchmarks else "list=true",
         )
     log_line(f"next: {following}")
 

@@ -20,7 +20,7 @@ from ucurve.eval.linking import Linking, parse_linking
 from ucurve.eval.metrics.accuracy import TiesRule, accuracy_table, pair_credits
 from ucurve.eval.metrics.clusters import EDIT, pair_clusters
 from ucurve.eval.metrics.levels import MEANS
-from ucurve.eval.pairs import asked_as, in_accuracies
+from ucurve.eval.pairs import in_accuracies, score_arguments
 from ucurve.eval.store.keys import check_pairs, check_scores
 from ucurve.eval.store.scores import pairs_path, score_path
 from ucurve.invocation import command
@@ -149,9 +149,10 @@ def under_linking(scored: BenchmarkScores, name: str) -> BenchmarkScores:
     if not (scored.rows["linking"] == linking.name).any():
         rows = stack(_rows(scored, linking), ["paradigm"])
         if rows.empty:
+            given = f"run=RUN {score_arguments(scored.benchmark)} linking={linking.name}"
             raise UserError(
                 f"{scored.benchmark}: no stored score has what {linking.name} reads ({', '.join(linking.reads)}); "
-                f"'{command('score', f'run=RUN {asked_as(scored.benchmark)} linking={linking.name}')}' may add it"
+                f"'{command('score', given)}' may add it"
             )
         is_mean = rows["paradigm"].isin(MEANS)
         scores, means = rows[rows["paradigm"] == "all"], rows[is_mean]

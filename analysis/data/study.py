@@ -149,10 +149,6 @@ class BenchmarkScores:
         """Return the scorer of a run that has rows."""
         return str(self.rows.loc[self.rows["run"] == run.label, "scorer"].iloc[0])
 
-    def describe_scorers(self) -> list[str]:
-        """Say that masked models were scored by another scorer; empty where they were not."""
-        return describe_scorers(self.scorer, self.scorers[1:])
-
     @cached_property
     def reported(self) -> Reported:
         """What its card or a preset says is shown first."""

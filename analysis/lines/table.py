@@ -14,7 +14,7 @@ from ucurve.analysis.curves.mean import interpolate_run
 from ucurve.analysis.data.frames import stack, with_gaps
 from ucurve.analysis.data.look import describe_unknown, unknown_mark
 from ucurve.analysis.data.runs import Run
-from ucurve.analysis.data.study import BenchmarkScores
+from ucurve.analysis.data.study import BenchmarkScores, describe_scorers
 from ucurve.analysis.lines.over_seeds import (
     ROUGHNESS,
     SLOPE,
@@ -122,7 +122,7 @@ class SideBySide:
 
 def set_side_by_side(scored: BenchmarkScores) -> SideBySide | None:
     """Read every run of lines that can be compared where all of them are equal; None where no lines can be."""
-    rows, notes = scored.curve_rows(), scored.describe_scorers()
+    rows, notes = scored.curve_rows(), describe_scorers(scored.scorer, scored.scorers[1:])
     there = {str(label) for label in rows.loc[rows["step"] > 0, "run"]}
     sets = list(comparable_lines([run for run in scored.study.runs if run.label in there]))
     if not sets:

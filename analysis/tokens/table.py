@@ -14,7 +14,7 @@ from ucurve.analysis.data.frames import stack
 from ucurve.analysis.data.runs import Run
 from ucurve.analysis.data.study import BenchmarkScores
 from ucurve.errors import UserError
-from ucurve.eval.pairs import asked_as, in_accuracies
+from ucurve.eval.pairs import in_accuracies, score_arguments
 from ucurve.eval.store.tokens import StoredSentences, StoredTokens, read_sentences, read_tokens
 from ucurve.invocation import command
 
@@ -139,7 +139,7 @@ def not_stored(scored: BenchmarkScores, steps: Collection[int] = ()) -> UserErro
     of_steps = f" of step {', '.join(map(str, sorted(steps)))}" if steps else ""
     return UserError(
         f"{scored.benchmark}: no log probabilities of tokens are stored{of_steps}; "
-        f"'{command('score', f'run=RUN {asked_as(scored.benchmark)} tokens=true')}' stores them"
+        f"'{command('score', f'run=RUN {score_arguments(scored.benchmark)} tokens=true')}' stores them"
     )
 
 

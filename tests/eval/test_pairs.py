@@ -10,13 +10,13 @@ from ucurve.errors import UserError
 from ucurve.eval.pairs import (
     PAIR_COLUMNS,
     Subset,
-    asked_as,
     data_hash,
     full_name,
     identical,
     pair_table,
     parse_json_lines,
     parse_subset,
+    score_arguments,
     subset_pairs,
 )
 
@@ -231,5 +231,5 @@ def test_names_of_subsets_tell_a_draw_from_the_first_pairs():
 
 @pytest.mark.parametrize("subset", [100, "first:100"])
 def test_a_benchmark_is_asked_for_by_its_name_and_subset(subset):
-    assert asked_as("multiblimp/nld") == "benchmarks=multiblimp/nld"
-    assert asked_as(parse_subset(subset).name("tse/hin")) == f"benchmarks=tse/hin subset={subset}"
+    assert score_arguments("multiblimp/nld") == "benchmarks=multiblimp/nld"
+    assert score_arguments(parse_subset(subset).name("tse/hin")) == f"benchmarks=tse/hin subset={subset}"

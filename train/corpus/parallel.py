@@ -63,6 +63,7 @@ def map_batches(
         return
     # A fork would copy the threads' locks of the libraries loaded here.
     context = multiprocessing.get_context("spawn")
+    before = set(multiprocessing.active_children())
     pending: collections.deque[Future[Result]] = collections.deque()
     pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_one_thread_each)
     with pool:
@@ -79,6 +80,11 @@ def map_batches(
                 f"a process that {what} was killed, perhaps because the memory was exhausted, or could not start; what "
                 "it printed stands above"
             ) from error
+        except KeyboardInterrupt:  # the pool does not wait for a process that it was about to register
+            for process in set(multiprocessing.active_children()) - before:
+                process.terminate()
+                process.join()
+            raise
         finally:
             # Whoever stops reading does not wait for the batches that were not begun.
             pool.shutdown(cancel_futures=True)

@@ -77,6 +77,29 @@ def test_a_program_that_trains_while_it_is_imported_is_told_so(tmp_path):
     assert "RunError: a process that tokenizes was killed" in done.stderr
 
 
+def signal_itself() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def receive_in_another_thread() -> None:
+    """What a signal does here that another thread received: it is not held back."""
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("interrupt", [signal_itself, receive_in_another_thread])
+def test_ctrl_c_while_the_processes_start_ends_them_all(monkeypatch, interrupt):
+    start_process = multiprocessing.context.SpawnProcess.start
+
+    def start_and_interrupt(self) -> None:
+        start_process(self)
+        interrupt()
+
+    monkeypatch.setattr(multiprocessing.context.SpawnProcess, "start", start_and_interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        [*map_batches(sleep, ["a", "b"], 2, "sleeps")]
+    assert multiprocessing.active_children() == []
+
+
 def test_ctrl_c_ends_the_processes_without_a_word_of_theirs(capfd):
     def interrupt() -> None:
         while len(multiprocessing.active_children()) < 2:
