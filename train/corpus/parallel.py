@@ -1,13 +1,13 @@
 """Work on the texts of a corpus in batches: in order, in several processes, few batches pending."""
 
 import collections
-import contextlib
 import itertools
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
@@ -63,14 +63,17 @@ def map_batches(
         return
     # A fork would copy the threads' locks of the libraries loaded here.
     context = multiprocessing.get_context("spawn")
-    before = set(multiprocessing.active_children())
     pending: collections.deque[Future[Result]] = collections.deque()
-    pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_one_thread_each)
-    with pool:
+    pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_prepare_process)
+    # No signal interrupts another thread, so the pool knows every process that it starts there. The processes do not
+    # get Ctrl-C, which the terminal sends to all: this process handles it.
+    starter = ThreadPoolExecutor(
+        1, initializer=signal.pthread_sigmask, initargs=(signal.SIG_BLOCK, {signal.SIGINT})
+    )
+    with pool, starter:
         try:
             for batch in batches:
-                with _without_interrupts():  # the first call starts the processes
-                    pending.append(pool.submit(work, batch))
+                pending.append(starter.submit(pool.submit, work, batch).result())
                 if len(pending) >= processes * _BATCHES_PER_PROCESS:
                     yield pending.popleft().result()
             while pending:
@@ -80,26 +83,20 @@ def map_batches(
                 f"a process that {what} was killed, perhaps because the memory was exhausted, or could not start; what "
                 "it printed stands above"
             ) from error
-        except KeyboardInterrupt:  # the pool does not wait for a process that it was about to register
-            for process in set(multiprocessing.active_children()) - before:
-                process.terminate()
-                process.join()
-            raise
         finally:
             # Whoever stops reading does not wait for the batches that were not begun.
             pool.shutdown(cancel_futures=True)
 
 
-def _one_thread_each() -> None:
+def _prepare_process() -> None:
     # There is a process for each core, and threads of tokenizers would compete for them.
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
-@contextlib.contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Keep Ctrl-C, which the terminal sends to all, from processes started inside; their parent handles it."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+def _end_with_parent() -> None:
+    """End this process when its parent was killed: the pool's queue alone would keep it waiting for ever."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)

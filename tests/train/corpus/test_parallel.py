@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
@@ -19,6 +20,13 @@ ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = """
 import ucurve
 ucurve.train(model="tiny", tokens="20K", data="demo", benchmarks=[])
+"""
+SLEEPERS = """
+from tests.train.corpus import test_parallel
+from ucurve.training.corpus import parallel
+if __name__ == "__main__":
+    parallel._CHARACTERS_AT_ONCE = 1
+    [*parallel.map_batches(test_parallel.tell_and_sleep, ["a", "b"], 2, "sleeps")]
 """
 
 
@@ -34,8 +42,13 @@ def die(_: list[str]) -> None:
     os._exit(1)
 
 
+def tell_and_sleep(_: list[str]) -> None:
+    os.write(1, b"begun\n")
+    time.sleep(600)
+
+
 def sleep(_: list[str]) -> None:
-    time.sleep(5)
+    time.sleep(2)
 
 
 @pytest.fixture(autouse=True)
@@ -77,27 +90,57 @@ def test_a_program_that_trains_while_it_is_imported_is_told_so(tmp_path):
     assert "RunError: a process that tokenizes was killed" in done.stderr
 
 
-def signal_itself() -> None:
-    os.kill(os.getpid(), signal.SIGINT)
-
-
-def receive_in_another_thread() -> None:
-    """What a signal does here that another thread received: it is not held back."""
-    raise KeyboardInterrupt
-
-
-@pytest.mark.parametrize("interrupt", [signal_itself, receive_in_another_thread])
-def test_ctrl_c_while_the_processes_start_ends_them_all(monkeypatch, interrupt):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_the_processes_start_ends_them_all(monkeypatch, number):
     start_process = multiprocessing.context.SpawnProcess.start
 
-    def start_and_interrupt(self) -> None:
+    def start_and_signal(self) -> None:
         start_process(self)
-        interrupt()
+        os.kill(os.getpid(), number)
+        time.sleep(0.5)
 
-    monkeypatch.setattr(multiprocessing.context.SpawnProcess, "start", start_and_interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        [*map_batches(sleep, ["a", "b"], 2, "sleeps")]
+    monkeypatch.setattr(multiprocessing.context.SpawnProcess, "start", start_and_signal)
+    before = signal.signal(number, signal.default_int_handler)  # a run handles SIGTERM as it handles Ctrl-C
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            [*map_batches(sleep, ["a", "b"], 2, "sleeps")]
+    finally:
+        signal.signal(number, before)
     assert multiprocessing.active_children() == []
+
+
+def interrupt_while_sending(thread: int) -> None:
+    while sys._current_frames()[thread].f_code.co_name != "_send":  # of multiprocessing.connection
+        time.sleep(0.001)
+    os.kill(os.getppid(), signal.SIGINT)
+
+
+class Large:
+    """A result that takes long to send; Ctrl-C comes meanwhile."""
+
+    def __reduce__(self) -> tuple[type, tuple[bytes]]:
+        threading.Thread(target=interrupt_while_sending, args=[threading.get_ident()]).start()
+        return bytes, (bytes(2**27),)
+
+
+def send_large(texts: list[str]) -> Large | None:
+    return Large() if texts == ["a"] else None
+
+
+def test_ctrl_c_while_a_process_sends_its_result_does_not_wait_for_ever():
+    with pytest.raises(KeyboardInterrupt):
+        [*map_batches(send_large, ["a", "b"], 2, "sends")]
+    assert multiprocessing.active_children() == []
+
+
+def test_processes_end_when_their_parent_is_killed():
+    parent = subprocess.Popen(
+        [sys.executable, "-c", SLEEPERS], env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=PIPE
+    )
+    assert parent.stdout.readline() == b"begun\n"
+    parent.kill()
+    # The processes hold the pipe open as long as they live.
+    assert parent.communicate(timeout=60)[0] in {b"", b"begun\n"}
 
 
 def test_ctrl_c_ends_the_processes_without_a_word_of_theirs(capfd):
