@@ -100,7 +100,7 @@ class TestStream:
 
     def test_process_that_is_killed(self, tmp_path, corpus, monkeypatch):
         monkeypatch.setattr(parallel, "_CHARACTERS_AT_ONCE", 40)
-        monkeypatch.setattr(parallel, "_one_thread_each", os.abort)
+        monkeypatch.setattr(parallel, "_prepare_process", os.abort)
         with pytest.raises(RunError, match="a process that tokenizes was killed"):
             build_token_store(corpus, tokenizer_for(corpus, tmp_path), tmp_path / "cache", processes=2)
         assert inode(tmp_path / "cache") == []
