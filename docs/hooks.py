@@ -1,5 +1,7 @@
-"""What `make docs` adds to the pages: colors of the report, notebooks, and a search without tables of numbers."""
+"""What `make docs` adds: colors of the report, notebooks, a list of modules, and a search without tables of numbers."""
 
+import ast
+import itertools
 import json
 import re
 from html import escape, unescape
@@ -12,12 +14,14 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = (*sorted(ROOT.glob("analysis/notebooks/*.ipynb")), *sorted(ROOT.glob("studies/*/*.ipynb")))
 EXECUTED = ROOT / "cache" / "notebooks"  # where `make notebooks` writes them
+PACKAGES = ("ucurve", "eval", "train", "generation", "validation", "analysis", "launch", "workbench")
 _NUMBER = re.compile(r"[^A-Za-z]*\d[^A-Za-z]*")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the style sheet of the report's colors, and a page for each notebook."""
+    """Add the style sheet of the report's colors, a list of the modules, and a page for each notebook."""
     files.append(File.generated(config, "look.css", content=_look()))
+    files.append(File.generated(config, "modules.md", content=list_modules()))
     for path in NOTEBOOKS:
         files.append(File.generated(config, f"notebooks/{path.stem}.md", content=_page(path)))
     return files
@@ -39,6 +43,27 @@ def _look() -> str:
         text, f'[data-md-color-scheme="default"] {{{light}\ncolor-scheme: light;}}',
         f'[data-md-color-scheme="slate"] {{{dark}\ncolor-scheme: dark;}}',
     ])  # fmt: skip
+
+
+def list_modules() -> str:
+    """Return the Markdown of all modules, by folder: what each is for, and its public functions and classes."""
+    parts = [
+        "# Modules",
+        "What each file of the code is for, in the first line of its docstring, and its public functions and classes, "
+        "in the order of the packages. [How the code is laid out](architecture.md) says how they work together.",
+    ]
+    paths = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+    for folder, modules in itertools.groupby(paths, key=lambda path: path.parent.relative_to(ROOT)):
+        parts += [f"## {folder}", *map(_list_module, modules)]
+    return "\n\n".join([*parts, ""])
+
+
+def _list_module(path: Path) -> str:
+    module = ast.parse(path.read_text(encoding="utf-8"))
+    purpose = (ast.get_docstring(module) or "").partition("\n")[0]
+    named = [node.name for node in module.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    public = ", ".join(f"`{name}`" for name in named if not name.startswith("_"))
+    return f"- `{path.name}`: {purpose}" + (f" *Names:* {public}" if public else "")
 
 
 def _page(path: Path) -> str:
@@ -81,7 +106,8 @@ def _output(output: dict) -> str:
 def _without_numbers(table: str) -> str:
     """Exclude a table from the search if most of its cells are numbers."""
     cells = [
-        unescape(re.sub(r"<.*?>", "", cell)).strip() for cell in re.findall(r"<td.*?>(.*?)</td>", table, re.DOTALL)
+        unescape(re.sub(r"<.*?>", "", cell)).strip()
+        for cell in re.findall(r"<td.*?>(.*?)</td>", table, re.DOTALL)
     ]
     numbers = sum(_NUMBER.fullmatch(cell) is not None for cell in cells)
     return table.replace("<table>", "<table data-search-exclude>", 1) if numbers > len(cells) / 2 else table

@@ -32,9 +32,7 @@ FORMS: dict[str, Form] = {
     ".json": "json",
 }
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bz2"}
-# Older versions read these alone; runs are named after files without them, and other endings stay in the name.
-_FIRST_FORMS = (".txt", ".jsonl", ".parquet")
-_FIRST_COMPRESSIONS = (".gz", ".zst")
+_FAMILIES: dict[Form, int] = {"text": 0, "json_lines": 0, "parquet": 0, "table": 1, "json": 2}
 ALLOWED_FILES = (
     "allowed: text (.txt, .train, .raw, .tokens), .jsonl, .json, .csv, .tsv and .parquet, each plain or with "
     ".gz, .zst, .xz or .bz2"
@@ -44,12 +42,10 @@ _HELD_OUT_PARTS = {"validation", "valid", "dev"}
 
 
 def plain_name(name: str) -> str:
-    """Return a file name without the first extensions of form and compression: ``a.b.jsonl.gz`` as ``a.b``."""
-    for suffixes in (_FIRST_COMPRESSIONS, _FIRST_FORMS):
-        for suffix in suffixes:
-            if name.lower().endswith(suffix):
-                name = name[: -len(suffix)]
-                break
+    """Return a file name without the extensions of form and compression: ``a.b.jsonl.gz`` as ``a.b``."""
+    for suffixes in (COMPRESSIONS, FORMS):
+        end = next((suffix for suffix in suffixes if name.lower().endswith(suffix)), "")
+        name = name[: len(name) - len(end)]
     return name
 
 
@@ -71,11 +67,9 @@ def file_form(path: Path) -> Form | None:
 
 def family(path: Path) -> int | None:
     """Return which kind of corpus a file belongs to, the most likely first; None for a form that is not read."""
-    # One family of a folder is read, so that a table of sources or a packed copy beside the text is not trained on.
-    end, form = ending(path), file_form(path)
-    if end in _FIRST_FORMS:
-        return 0 if compression_by_name(path) in (None, *_FIRST_COMPRESSIONS) else 1
-    return None if form is None else {"text": 2, "table": 3, "json": 4}[form]
+    # One family of a folder is read, so that a table of sources beside the text is not trained on.
+    form = file_form(path)
+    return None if form is None else _FAMILIES[form]
 
 
 def is_about_the_corpus(path: Path) -> bool:

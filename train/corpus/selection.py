@@ -11,6 +11,7 @@ from ucurve.errors import UserError, nearest
 from ucurve.gather import gather
 from ucurve.training.corpus.files import (
     ALLOWED_FILES,
+    compression_by_name,
     ending,
     family,
     file_form,
@@ -29,15 +30,14 @@ class Selection:
     """The files of a corpus, absolute, in the order they are read."""
 
     files: tuple[Path, ...] = ()
-    # Notes on other files of a folder or glob, and on those that may be no text to train on.
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # on other files of a folder or glob
 
 
 def select_files(paths: Sequence[str], exclude: Sequence[str]) -> Selection:
     """Find the text files that the paths name, sorted by their names below the folder they have in common.
 
-    Of a folder or glob the files of one family (``file_names.family``) are taken. Readmes, licences and files of other
-    splits are left out, except from the first family.
+    Of a folder or glob the files of one family (``files.family``) are taken. Readmes, licences, files of other splits
+    and a compressed copy beside the file itself are left out.
 
     Args:
         paths: files, folders (searched to any depth) and globs (``**`` for any depth).
@@ -57,20 +57,21 @@ def select_files(paths: Sequence[str], exclude: Sequence[str]) -> Selection:
 def find_validation_files(paths: Sequence[str], training: Sequence[Path]) -> list[Path]:
     """List the files of held-out text below the given folders and beside the training files.
 
-    These are files named ``validation*``, and those that ``select_files`` leaves out as held-out text. Beside files of
-    the first family only the former count, and only those of that family.
+    These are files of the same family that are named ``validation*`` or that ``select_files`` leaves out as held-out
+    text.
     """
     places = [file for path in paths if Path(path).is_dir() for file in _below(Path(path))]
     places += [
         file for folder in {file.parent for file in training} for file in folder.glob("*") if file.is_file()
     ]
-    first = any(family(file) == 0 for file in training)
-    named = set()
-    for file in places:
-        visible = file_form(file) is not None and not file.name.startswith(".")
-        is_validation = fnmatch.fnmatch(file.name, _VALIDATION) or (family(file) != 0 and is_held_out(file))
-        if visible and is_validation and (not first or family(file) == 0):
-            named.add(file.absolute())
+    families = {family(file) for file in training}
+    named = {
+        file.absolute()
+        for file in places
+        if family(file) in families
+        and not file.name.startswith(".")
+        and (fnmatch.fnmatch(file.name, _VALIDATION) or is_held_out(file))
+    }
     return sorted(named - set(training))
 
 
@@ -91,11 +92,11 @@ def _select(path: str, exclude: Sequence[str]) -> Selection:
     there = list(dict.fromkeys(_list_files(path)))
     present = [file for file in there if not any(fnmatch.fnmatch(file.name, pattern) for pattern in exclude)]
     other = {file for file in present if is_about_the_corpus(file) or is_held_out(file) or is_test(file)}
-    doubtful = other if exclude else set()  # an empty list leaves nothing out
-    families = [number for file in present if file not in doubtful and (number := family(file)) is not None]
+    copies = {file for file in present if compression_by_name(file) and file.with_suffix("") in there}
+    left_out = copies | (other if exclude else set())  # an empty list leaves no split out
+    families = [number for file in present if file not in left_out and (number := family(file)) is not None]
     chosen = min(families, default=0)
-    # Files of the first family are taken whatever their names, as by versions that read no others.
-    taken = [file for file in present if family(file) == chosen and (chosen == 0 or file not in doubtful)]
+    taken = [file for file in present if family(file) == chosen and file not in left_out]
     rest = [file for file in present if file not in set(taken)]
     if not taken:
         excluded = [file for file in there if file not in set(present) and family(file) is not None]
@@ -104,13 +105,8 @@ def _select(path: str, exclude: Sequence[str]) -> Selection:
         hint = ["'data.exclude=[]' leaves out none of them"] if readable and exclude else []
         why = "".join(f"; {reason}" for reason in (*reasons, *_describe(rest), *hint))
         raise UserError(f"data.path: no text file in {path!r}; {ALLOWED_FILES}{why}")
-    notes = [f"data.path={path}: left out {'; '.join(_describe(rest))}"] if rest else []
-    if suspects := [file for file in taken if file in doubtful]:
-        notes.append(
-            f"data.path={path}: trained on although the names say a readme, a licence or another split: "
-            f"{_names(suspects)}; 'data.exclude=[...]' leaves out what it names"
-        )
-    return Selection(tuple(taken), tuple(notes))
+    notes = (f"data.path={path}: left out {'; '.join(_describe(rest))}",) if rest else ()
+    return Selection(tuple(taken), notes)
 
 
 def _list_files(path: str) -> Iterator[Path]:
@@ -150,7 +146,7 @@ def _describe(files: Sequence[Path]) -> Iterator[str]:
 
 
 def _reason(file: Path) -> str:
-    """Say why a file is left out, or in doubt; in the order in which one would be told them."""
+    """Say why a file is left out, by the first of several reasons."""
     if is_about_the_corpus(file):
         return "about the corpus"
     if file_form(file) is None:

@@ -185,7 +185,6 @@ def _folder(settings: TokenizerSettings, corpus: Corpus, root: Path, with_mask: 
     size = settings.vocab_size if settings.kind in ("word", "bpe") else None
     parts: list[object] = [_FORMAT, settings.kind, size, _source(settings), corpus.fingerprint()]
     if settings.kind in _CHARACTER_KINDS:
-        # A folder whose key lacks it holds every character, by an older rule.
         parts.append({"coverage": settings.coverage})
     # The ids are those of ``tokenizer.json`` and not of the class that the folder names.
     if settings.kind == "hub":

@@ -85,22 +85,24 @@ class TestWhatIsLeftOut:
         names = "3 files about the corpus (.txt no ending: LICENSE, README.txt, licence-of-parts.txt)"
         assert note == f"data.path={tmp_path}: left out {names}"
 
-    def test_what_older_versions_trained_on_stays_and_is_named(self, tmp_path):
-        names = ["README.txt", "a.txt", "ptb.valid.txt", "readers.txt"]
+    def test_other_splits_are_left_out_of_every_form(self, tmp_path):
+        names = ["README.txt", "a.txt", "ptb.test.txt", "ptb.valid.txt", "readers.txt"]
         files, note = select(make(tmp_path, *names))
-        assert files == names, "the corpus of an older run is the same"
-        assert (
-            "trained on although the names say a readme, a licence or another split: README.txt, ptb.valid.txt"
-            in note
-        )
-        assert select(tmp_path, exclude=[*DEFAULT, "README*", "*valid*"]) == (["a.txt", "readers.txt"], "")
-        assert held_out_files(tmp_path) == []
+        assert files == ["a.txt", "readers.txt"]
+        for left in ("about the corpus (.txt: README", "as test text (.txt: ptb", "as held-out text (.txt: ptb"):
+            assert left in note
+        assert held_out_files(tmp_path) == ["ptb.valid.txt"]
+
+    def test_a_compressed_copy_beside_the_file_is_left_out(self, tmp_path):
+        make(tmp_path, "a.txt", "a.txt.gz", "a.txt.xz", "b.txt.gz")
+        assert select(tmp_path)[0] == ["a.txt", "b.txt.gz"]
+        assert select(tmp_path, exclude=[])[0] == ["a.txt", "b.txt.gz"]
+        assert "2 files of another form than the text (.txt: a.txt.gz, a.txt.xz)" in select(tmp_path)[1]
 
     def test_only_one_family_of_forms_is_read(self, tmp_path):
         names = [
             "a.txt",
             "b.jsonl.gz",
-            "a.txt.xz",
             "c.train",
             "d.csv",
             "e.json",
@@ -110,13 +112,10 @@ class TestWhatIsLeftOut:
             "i.pdf",
         ]
         files, note = select(make(tmp_path, *names))
-        assert files == ["a.txt", "b.jsonl.gz"]
-        assert (
-            "4 files of another form than the text (.csv .json .train .txt: a.txt.xz, c.train, d.csv, ...)"
-            in note
-        )
+        assert files == ["a.txt", "b.jsonl.gz", "c.train"]
+        assert "2 files of another form than the text (.csv .json: d.csv, e.json)" in note
         assert "4 files of a form that is not read (.pdf .py: f.pdf, g.py, h.pdf, ...)" in note
-        assert held_out_files(make(tmp_path, "x.dev", "validation.csv")) == []
+        assert held_out_files(make(tmp_path, "x.dev", "validation.csv")) == ["x.dev"]
 
     def test_a_file_named_on_its_own_is_taken(self, tmp_path):
         make(tmp_path, "a.txt", "childes.dev", "README.txt", "sources.csv")
@@ -160,11 +159,11 @@ def test_notes_are_said(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("path", "name"),
     [
-        ("x/childes.train", "childes_train"),
-        ("wiki.raw", "wiki_raw"),
-        ("c4.json.gz", "c4_json"),
-        ("a.txt.xz", "a_txt_xz"),
+        ("x/childes.train", "childes"),
+        ("wiki.raw", "wiki"),
+        ("c4.json.gz", "c4"),
+        ("a.b.txt.xz", "a_b"),
     ],
 )
-def test_names_of_runs_are_those_of_older_versions(path, name):
+def test_runs_are_named_without_form_and_compression(path, name):
     assert corpus_settings(kind="text", path=path).run_name == name
