@@ -17,6 +17,7 @@ from ucurve.eval.models.folder import Kind
 from ucurve.eval.scoring.text.sentences import Sentences
 from ucurve.huggingface import pretrained
 from ucurve.huggingface.foreign_code import Weights
+from ucurve.huggingface.products import use_fast_products
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -121,6 +122,7 @@ def load_model(
     from transformers.utils import logging
 
     logging.disable_progress_bar()
+    use_fast_products()
     place = _device(device)
     model, report = pretrained.load_model(folder, _CLASSES[kind], weights, **_options(dtype, device, place))
     if report["missing_keys"]:

@@ -17,6 +17,7 @@ from torch.nn.parallel import DistributedDataParallel
 from transformers import PreTrainedModel
 
 from ucurve.errors import RunError
+from ucurve.huggingface.products import use_fast_products
 from ucurve.storage.facts import Precision
 from ucurve.training.engine.cuda_graph import GraphedGradients
 from ucurve.training.engine.micro_batch import MicroBatch
@@ -96,6 +97,7 @@ class LossModule(nn.Module):
 
     def __init__(self, model: PreTrainedModel, precision: Precision, compiled: bool) -> None:
         super().__init__()
+        use_fast_products()
         self.model = model
         self.plain = False
         self.drops = bool(dropout_shares(model.config.to_dict()))
