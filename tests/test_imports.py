@@ -28,7 +28,7 @@ ORDER = {
     ],
     "ucurve.storage": ["files", "faults sealed tabular", "run_folder", "locks facts", "score_key"],
     "ucurve.huggingface": [
-        "attention lstm selective_scan tokenizer_files model_files",
+        "attention lstm products selective_scan tokenizer_files model_files",
         "foreign_code",
         "file_tokenizer",
         "pretrained",
