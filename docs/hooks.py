@@ -52,7 +52,11 @@ def list_modules() -> str:
         "What each file of the code is for, in the first line of its docstring, and its public functions and classes, "
         "in the order of the packages. [How the code is laid out](architecture.md) says how they work together.",
     ]
-    paths = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+    paths = [
+        path
+        for package in PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"), key=lambda path: (path.parent, path.name))
+    ]
     for folder, modules in itertools.groupby(paths, key=lambda path: path.parent.relative_to(ROOT)):
         parts += [f"## {folder}", *map(_list_module, modules)]
     return "\n\n".join([*parts, ""])
